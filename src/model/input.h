@@ -1,0 +1,24 @@
+/* input: what became of one named input, for report.json's `inputs`. */
+#ifndef OOMREPORT_MODEL_INPUT_H
+#define OOMREPORT_MODEL_INPUT_H
+
+#include "base/diag.h"
+
+struct input_note {
+    uint64_t line; /* 0: the file as a whole */
+    const char *code, *text;
+};
+
+struct input_info {
+    const char *name;   /* as the user gave it */
+    const char *format; /* name of the mapping, or NULL when it was not recognised */
+    uint64_t size;      /* [B] */
+    uint64_t records;   /* records that were used */
+    uint64_t skipped;   /* lines or records that could not be used */
+    bool has_memory;    /* some record had a memory figure */
+    bool built_in;      /* the mapping is one of ours */
+    const struct input_note *notes; /* n_notes */
+    size_t n_notes;
+};
+
+#endif

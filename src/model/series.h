@@ -1,0 +1,122 @@
+/* series: what one (run, rank) logged, as columns over its rows, and its events.
+ *
+ * A row is one observation with at least one memory or shape figure; rows stand
+ * in the order of the log after sparse rows of the same step were joined. Knows
+ * nothing of formats; owns its columns and strings. */
+#ifndef OOMREPORT_MODEL_SERIES_H
+#define OOMREPORT_MODEL_SERIES_H
+
+#include "base/arena.h"
+#include "model/column.h"
+#include "model/record.h"
+
+/* Row phases are small codes; 0 is always "train", 1 is always "eval", others
+ * index series.phases. */
+enum { PHASE_TRAIN = 0, PHASE_EVAL = 1 };
+
+enum event_kind {
+    EVENT_OOM, EVENT_END, EVENT_RESUME, EVENT_EPOCH_END, EVENT_EVAL_BEGIN,
+    EVENT_EVAL_END, EVENT_SAVE, EVENT_KILL
+};
+
+struct process_use {
+    uint64_t pid;
+    uint64_t bytes; /* [B] */
+};
+
+struct event {
+    enum event_kind kind;
+    size_t row;                    /* rows of the series that came before it */
+    struct record rec;             /* step, epoch, phase, shape, message, figures; strings owned by the series */
+    struct process_use *processes; /* n_processes other processes named by the message */
+    size_t n_processes;
+};
+
+/* A checkpoint inside a step ("after backward"): rows of the checkpoint table. */
+struct checkpoint {
+    struct str label;
+    size_t row; /* rows of the series that came before it */
+    double step;                                 /* [1] or NAN */
+    double allocated_bytes, peak_bytes;          /* [B] or NAN */
+    double reserved_bytes;                       /* [B] or NAN */
+};
+
+struct size_column {
+    struct str name; /* "size_boxes" */
+    struct column *column;
+};
+
+enum peak_reset { PEAK_RESET_UNKNOWN, PEAK_RESET_STEP, PEAK_RESET_INTERVAL, PEAK_RESET_NEVER };
+
+struct series {
+    struct arena arena;
+    struct record meta;       /* header fields: run, seed, rank, capacity_bytes, …; have bits as usual */
+    const char *source;       /* input name(s) as the user gave them, comma-joined */
+    const char *format;       /* name of the mapping */
+    bool peak_reset_declared; /* meta's peak_reset came from the log or the mapping, not from the data */
+
+    size_t rows;
+    struct column *col[F_COUNT]; /* number fields of STEP; NULL where never logged */
+    struct size_column *sizes;   /* n_sizes */
+    size_t n_sizes;
+    struct column *phase;        /* code of each row */
+    struct str *phases;          /* n_phases names; [0] "train", [1] "eval" */
+    size_t n_phases;
+    struct column *line;         /* line of each row in its source */
+    struct column *segment;      /* 0 first process, +1 at each restart (steps going back, resume) */
+    bool has_ids, has_hash;      /* whether batch content was logged at all */
+    struct column *content;      /* 48-bit hash of batch_ids (else batch_hash) of each row, or NULL */
+    /* Ids are kept as text only where the report needs them: of the rows with the
+     * largest peaks and the last rows before each event. Ascending by row. */
+    struct kept_ids { size_t row; struct str ids; } *kept;
+    size_t n_kept;
+
+    struct event *events;        /* n_events, in order */
+    size_t n_events;
+    struct checkpoint *checkpoints; /* n_checkpoints, in order */
+    size_t n_checkpoints;
+};
+
+struct series *series_new(void);
+void series_free(struct series *s);
+
+/* Appends a step record as a new row; its strings may die afterwards. Header
+ * fields in r are merged into meta (a later value wins). Returns the row. */
+size_t series_append(struct series *s, const struct record *r);
+/* Appends an event at the present row; copies what it needs, processes too (n may be 0). */
+void series_event(struct series *s, enum event_kind kind, const struct record *r,
+                  const struct process_use *processes, size_t n);
+void series_checkpoint(struct series *s, const struct record *r);
+/* A restart: rows appended from now on belong to the next segment. */
+void series_restart(struct series *s);
+/* Packs everything; call once reading is over. */
+void series_seal(struct series *s);
+
+/* True when any row has the field. */
+bool series_has(const struct series *s, enum field f);
+/* Rows first .. first+n-1 of field f into out; NAN where missing or never logged.
+ * F_PHASE gives codes. */
+void series_read(const struct series *s, enum field f, size_t first, size_t n, double *out);
+/* The batch ids kept for a row, or {NULL, 0}. */
+struct str series_ids(const struct series *s, size_t row);
+/* Code of a phase name, or -1 when no row has it. */
+int series_phase_find(const struct series *s, struct str name);
+/* `source:line` of a row as a place. */
+struct place series_place(const struct series *s, size_t row);
+/* Header fields as numbers: NAN when unknown. */
+double series_meta(const struct series *s, enum field f);
+/* Memory held by the columns [B]. */
+size_t series_bytes(const struct series *s);
+
+/* All series of a call, sorted by run (natural order), then rank. */
+struct series_set {
+    struct series **items; /* n items, owned */
+    size_t n, cap;
+};
+
+void series_set_release(struct series_set *set);
+const char *event_name(enum event_kind kind);
+/* False when there is no event of that name. */
+bool event_find(enum event_kind *out, struct str name);
+
+#endif
