@@ -18,7 +18,11 @@ struct place {
     uint32_t col;     /* 1-based byte column; 0: the line as a whole */
 };
 
-enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+enum diag_level {
+    DIAG_NOTE,
+    DIAG_WARNING,
+    DIAG_ERROR
+};
 
 enum diag_code {
 #define DIAG(id, name, level) DIAG_##id,
@@ -27,7 +31,9 @@ enum diag_code {
     DIAG_COUNT
 };
 
-enum { DIAG_PER_KIND = 5 };
+enum {
+    DIAG_PER_KIND = 5
+};
 
 struct diag_item {
     enum diag_code code;

@@ -22,7 +22,12 @@ void num_put_fixed(struct buf *b, double v, int decimals);
 
 /* Sizes as people read them. unit is chosen by num_byte_unit() so that one
  * table or axis has one unit: GiB if largest >= 1 GiB, else MiB, else KiB, else B. */
-enum byte_unit { UNIT_B, UNIT_KIB, UNIT_MIB, UNIT_GIB };
+enum byte_unit {
+    UNIT_B,
+    UNIT_KIB,
+    UNIT_MIB,
+    UNIT_GIB
+};
 enum byte_unit num_byte_unit(double largest_bytes /* [B] */);
 const char *num_byte_unit_name(enum byte_unit u);
 double num_byte_unit_size(enum byte_unit u); /* [B] */

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COLUMN_BLOCK = 4096 };
+enum {
+    COLUMN_BLOCK = 4096
+};
 
 struct column;
 

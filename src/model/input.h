@@ -10,13 +10,13 @@ struct input_note {
 };
 
 struct input_info {
-    const char *name;   /* as the user gave it */
-    const char *format; /* name of the mapping, or NULL when it was not recognised */
-    uint64_t size;      /* [B] */
-    uint64_t records;   /* records that were used */
-    uint64_t skipped;   /* lines or records that could not be used */
-    bool has_memory;    /* some record had a memory figure */
-    bool built_in;      /* the mapping is one of ours */
+    const char *name;               /* as the user gave it */
+    const char *format;             /* name of the mapping, or NULL when it was not recognised */
+    uint64_t size;                  /* [B] */
+    uint64_t records;               /* records that were used */
+    uint64_t skipped;               /* lines or records that could not be used */
+    bool has_memory;                /* some record had a memory figure */
+    bool built_in;                  /* the mapping is one of ours */
     const struct input_note *notes; /* n_notes */
     size_t n_notes;
 };

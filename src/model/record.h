@@ -12,8 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum field_kind { KIND_INT, KIND_BYTES, KIND_NUM, KIND_STR, KIND_BOOL };
-enum field_part { PART_HEADER, PART_STEP, PART_EVENT };
+enum field_kind {
+    KIND_INT,
+    KIND_BYTES,
+    KIND_NUM,
+    KIND_STR,
+    KIND_BOOL
+};
+enum field_part {
+    PART_HEADER,
+    PART_STEP,
+    PART_EVENT
+};
 
 enum field {
 #define FIELD(id, name, kind, part) F_##id,
@@ -22,7 +32,9 @@ enum field {
     F_COUNT
 };
 
-enum { RECORD_EXTRA_MAX = 16 };
+enum {
+    RECORD_EXTRA_MAX = 16
+};
 
 union value {
     uint64_t u;   /* KIND_INT [1], KIND_BYTES [B], KIND_BOOL 0 or 1 */

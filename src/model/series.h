@@ -12,11 +12,20 @@
 
 /* Row phases are small codes; 0 is always "train", 1 is always "eval", others
  * index series.phases. */
-enum { PHASE_TRAIN = 0, PHASE_EVAL = 1 };
+enum {
+    PHASE_TRAIN = 0,
+    PHASE_EVAL = 1
+};
 
 enum event_kind {
-    EVENT_OOM, EVENT_END, EVENT_RESUME, EVENT_EPOCH_END, EVENT_EVAL_BEGIN,
-    EVENT_EVAL_END, EVENT_SAVE, EVENT_KILL
+    EVENT_OOM,
+    EVENT_END,
+    EVENT_RESUME,
+    EVENT_EPOCH_END,
+    EVENT_EVAL_BEGIN,
+    EVENT_EVAL_END,
+    EVENT_SAVE,
+    EVENT_KILL
 };
 
 struct process_use {
@@ -26,8 +35,8 @@ struct process_use {
 
 struct event {
     enum event_kind kind;
-    size_t row;                    /* rows of the series that came before it */
-    struct record rec;             /* step, epoch, phase, shape, message, figures; strings owned by the series */
+    size_t row;        /* rows of the series that came before it */
+    struct record rec; /* step, epoch, phase, shape, message, figures; strings owned by the series */
     struct process_use *processes; /* n_processes other processes named by the message */
     size_t n_processes;
 };
@@ -35,10 +44,16 @@ struct event {
 /* A checkpoint inside a step ("after backward"): rows of the checkpoint table. */
 struct checkpoint {
     struct str label;
-    size_t row; /* rows of the series that came before it */
-    double step;                                 /* [1] or NAN */
-    double allocated_bytes, peak_bytes;          /* [B] or NAN */
-    double reserved_bytes;                       /* [B] or NAN */
+    size_t row;                         /* rows of the series that came before it */
+    double step;                        /* [1] or NAN */
+    double allocated_bytes, peak_bytes; /* [B] or NAN */
+    double reserved_bytes;              /* [B] or NAN */
+};
+
+struct kept_ids {
+    size_t row;
+    struct str ids; /* CSV form */
+    char *owned;
 };
 
 struct size_column {
@@ -46,7 +61,12 @@ struct size_column {
     struct column *column;
 };
 
-enum peak_reset { PEAK_RESET_UNKNOWN, PEAK_RESET_STEP, PEAK_RESET_INTERVAL, PEAK_RESET_NEVER };
+enum peak_reset {
+    PEAK_RESET_UNKNOWN,
+    PEAK_RESET_STEP,
+    PEAK_RESET_INTERVAL,
+    PEAK_RESET_NEVER
+};
 
 struct series {
     struct arena arena;
@@ -59,22 +79,26 @@ struct series {
     struct column *col[F_COUNT]; /* number fields of STEP; NULL where never logged */
     struct size_column *sizes;   /* n_sizes */
     size_t n_sizes;
-    struct column *phase;        /* code of each row */
-    struct str *phases;          /* n_phases names; [0] "train", [1] "eval" */
+    struct column *phase; /* code of each row */
+    struct str *phases;   /* n_phases names; [0] "train", [1] "eval" */
     size_t n_phases;
-    struct column *line;         /* line of each row in its source */
-    struct column *segment;      /* 0 first process, +1 at each restart (steps going back, resume) */
-    bool has_ids, has_hash;      /* whether batch content was logged at all */
-    struct column *content;      /* 48-bit hash of batch_ids (else batch_hash) of each row, or NULL */
+    struct column *line;    /* line of each row in its source */
+    struct column *segment; /* 0 first process, +1 at each restart (steps going back, resume) */
+    bool has_ids, has_hash; /* whether batch content was logged at all */
+    struct column *content; /* 48-bit hash of batch_ids (else batch_hash) of each row, or NULL */
     /* Ids are kept as text only where the report needs them: of the rows with the
      * largest peaks and the last rows before each event. Ascending by row. */
-    struct kept_ids { size_t row; struct str ids; } *kept;
+    struct kept_ids *kept; /* n_kept; valid after series_seal */
     size_t n_kept;
 
-    struct event *events;        /* n_events, in order */
+    struct event *events; /* n_events, in order */
     size_t n_events;
     struct checkpoint *checkpoints; /* n_checkpoints, in order */
     size_t n_checkpoints;
+
+    /* for series_append and its kin alone */
+    size_t segment_now, cap_checkpoints, cap_events;
+    double *keep_score;
 };
 
 struct series *series_new(void);

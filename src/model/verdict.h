@@ -11,19 +11,59 @@
 #include "base/diag.h"
 #include "model/series.h"
 
-enum cause { CAUSE_LEAK, CAUSE_PEAK, CAUSE_EVAL, CAUSE_CAPACITY, CAUSE_NONE, CAUSE_UNKNOWN };
+enum cause {
+    CAUSE_LEAK,
+    CAUSE_PEAK,
+    CAUSE_EVAL,
+    CAUSE_CAPACITY,
+    CAUSE_NONE,
+    CAUSE_UNKNOWN
+};
 
 enum subtype {
     SUB_NONE, /* null in JSON */
-    SUB_STEP, SUB_BATCH, SUB_PERIODIC, SUB_EPOCH, SUB_EVAL, SUB_HOST,                  /* leak */
-    SUB_LENGTH, SUB_RESOLUTION, SUB_BATCH_SIZE, SUB_TOKENS, SUB_SCHEDULE, SUB_UNEXPLAINED, /* peak */
-    SUB_EVAL_GRAD, SUB_EVAL_BATCH, SUB_EVAL_KEPT, SUB_EVAL_BOUNDARY,                   /* eval */
-    SUB_SIZING, SUB_OPTIMIZER, SUB_TYPICAL, SUB_FRAGMENTATION, SUB_EXTERNAL, SUB_RESUME, SUB_SAVE
+    SUB_STEP,
+    SUB_BATCH,
+    SUB_PERIODIC,
+    SUB_EPOCH,
+    SUB_EVAL,
+    SUB_HOST, /* leak */
+    SUB_LENGTH,
+    SUB_RESOLUTION,
+    SUB_BATCH_SIZE,
+    SUB_TOKENS,
+    SUB_SCHEDULE,
+    SUB_UNEXPLAINED, /* peak */
+    SUB_EVAL_GRAD,
+    SUB_EVAL_BATCH,
+    SUB_EVAL_KEPT,
+    SUB_EVAL_BOUNDARY, /* eval */
+    SUB_SIZING,
+    SUB_OPTIMIZER,
+    SUB_TYPICAL,
+    SUB_FRAGMENTATION,
+    SUB_EXTERNAL,
+    SUB_RESUME,
+    SUB_SAVE
 };
 
-enum status { STATUS_FAILED, STATUS_AT_RISK, STATUS_OK, STATUS_UNKNOWN };
-enum certainty { CERTAINTY_CONFIRMED, CERTAINTY_LIKELY, CERTAINTY_POSSIBLE, CERTAINTY_CANNOT_TELL };
-enum effort { EFFORT_CONFIG, EFFORT_ONE_LINE, EFFORT_REDESIGN };
+enum status {
+    STATUS_FAILED,
+    STATUS_AT_RISK,
+    STATUS_OK,
+    STATUS_UNKNOWN
+};
+enum certainty {
+    CERTAINTY_CONFIRMED,
+    CERTAINTY_LIKELY,
+    CERTAINTY_POSSIBLE,
+    CERTAINTY_CANNOT_TELL
+};
+enum effort {
+    EFFORT_CONFIG,
+    EFFORT_ONE_LINE,
+    EFFORT_REDESIGN
+};
 
 struct advice {
     const char *text;
@@ -49,16 +89,30 @@ struct verdict {
     const char *next_run; /* or NULL */
 };
 
-enum question_id { Q_GROWS, Q_OUTLIER_BATCH, Q_EVAL_BOUNDARY, Q_CAPACITY, Q_COUNT };
-enum answer { ANSWER_YES, ANSWER_NO, ANSWER_NOT_TESTABLE };
-enum says { SAYS_FOR, SAYS_AGAINST, SAYS_NOTHING };
+enum question_id {
+    Q_GROWS,
+    Q_OUTLIER_BATCH,
+    Q_EVAL_BOUNDARY,
+    Q_CAPACITY,
+    Q_COUNT
+};
+enum answer {
+    ANSWER_YES,
+    ANSWER_NO,
+    ANSWER_NOT_TESTABLE
+};
+enum says {
+    SAYS_FOR,
+    SAYS_AGAINST,
+    SAYS_NOTHING
+};
 
 /* One test of a question: "measured" against "limit", and what that says. */
 struct test {
-    const char *id;    /* stable, snake_case: "floor_slope" */
-    double measured;   /* in unit; NAN when not testable */
-    const char *unit;  /* "bytes/step", "bytes", "1", "percent", "steps"; never NULL */
-    double limit;      /* in unit, NAN if there is none */
+    const char *id;   /* stable, snake_case: "floor_slope" */
+    double measured;  /* in unit; NAN when not testable */
+    const char *unit; /* "bytes/step", "bytes", "1", "percent", "steps"; never NULL */
+    double limit;     /* in unit, NAN if there is none */
     enum says says;
     const char *text;   /* one sentence */
     struct place where; /* the row or message that decided it; file NULL if none */
@@ -72,13 +126,13 @@ struct question {
 };
 
 struct backtest {
-    double at_share; /* 0.5, 0.7, 0.9 of the rows */
+    double at_share;        /* 0.5, 0.7, 0.9 of the rows */
     double step, low, high; /* forecast made then [step]; NAN: none could be made */
 };
 
 struct leak_figures {
     double slope_bytes_per_step, slope_low, slope_high; /* [B/step] 95 % */
-    double onset_step;              /* [step] first step of the growth */
+    double onset_step;                                  /* [step] first step of the growth */
     double share_of_growth;         /* 0..1 of the total rise that the named carrier explains */
     double retained_bytes;          /* [B] retained at the last row */
     double increment_vs_activation; /* slope against one step's activations [1] */
@@ -88,18 +142,18 @@ struct leak_figures {
     struct backtest backtest[3];
     size_t n_backtest;
     /* for the growth plot: which column was tested, and the fitted line */
-    enum field column;              /* F_ALLOCATED, F_PEAK, F_DEVICE_USED, F_HOST_RSS, … */
-    double fit_step0, fit_bytes0;   /* the line passes here, with slope_bytes_per_step */
+    enum field column;            /* F_ALLOCATED, F_PEAK, F_DEVICE_USED, F_HOST_RSS, … */
+    double fit_step0, fit_bytes0; /* the line passes here, with slope_bytes_per_step */
 };
 
 struct law {
     double base_bytes, per_token_bytes, per_batch_len2_bytes; /* [B], [B/token], [B/(sample*token^2)] */
-    double r2; /* 0..1 */
-    double n;  /* rows it was fitted on */
+    double r2;                                                /* 0..1 */
+    double n;                                                 /* rows it was fitted on */
     /* what stands for "tokens" and "len": the name of the shape used, for axis titles */
-    enum field size_field;     /* F_TOKENS, F_MAX_LEN (batch*len), F_WIDTH (batch*h*w), F_COUNT for a size_* */
-    const char *size_name;     /* "tokens", "batch x max_len", "batch x pixels", "size_boxes" */
-    double envelope_bytes;     /* [B] add to the law to be above 99 % of rows */
+    enum field size_field; /* F_TOKENS, F_MAX_LEN (batch*len), F_WIDTH (batch*h*w), F_COUNT for a size_* */
+    const char *size_name; /* "tokens", "batch x max_len", "batch x pixels", "size_boxes" */
+    double envelope_bytes; /* [B] add to the law to be above 99 % of rows */
 };
 
 struct peak_figures {
@@ -117,12 +171,13 @@ struct eval_figures {
 };
 
 struct capacity_figures {
-    double typical_share, headroom_bytes, reserved_minus_allocated_bytes, other_process_bytes, non_torch_bytes;
+    double typical_share, headroom_bytes, reserved_minus_allocated_bytes, other_process_bytes,
+        non_torch_bytes;
 };
 
 struct failure {
-    double step, epoch;    /* NAN unknown */
-    const char *phase;     /* or NULL */
+    double step, epoch; /* NAN unknown */
+    const char *phase;  /* or NULL */
     double batch_size, max_len, tokens, height, width;
     const char *batch_ids;  /* CSV form, or NULL */
     const char *batch_hash; /* or NULL */
@@ -130,7 +185,7 @@ struct failure {
     double other_process_bytes;
     const struct process_use *processes; /* n_processes */
     size_t n_processes;
-    const char *message;   /* or NULL */
+    const char *message; /* or NULL */
     struct place where;
 };
 
@@ -146,7 +201,12 @@ struct checkpoint_row {
     double allocated_bytes, delta_bytes, peak_bytes; /* medians; delta against the label before it */
 };
 
-enum outcome { OUTCOME_OOM, OUTCOME_KILLED, OUTCOME_COMPLETED, OUTCOME_UNKNOWN };
+enum outcome {
+    OUTCOME_OOM,
+    OUTCOME_KILLED,
+    OUTCOME_COMPLETED,
+    OUTCOME_UNKNOWN
+};
 
 struct span {
     double from, to; /* [step], inclusive */
@@ -155,8 +215,8 @@ struct span {
 struct run_report {
     const struct series *series;
     const char *run, *source, *format, *device; /* device may be NULL */
-    double seed, rank;         /* NAN unknown */
-    double capacity_bytes;     /* in force: from the log, the message or --capacity; NAN unknown */
+    double seed, rank;                          /* NAN unknown */
+    double capacity_bytes; /* in force: from the log, the message or --capacity; NAN unknown */
     double steps, first_step, last_step, epochs; /* steps: rows that are train steps */
     enum outcome outcome;
     double survived_ooms;
@@ -180,8 +240,18 @@ struct run_report {
     size_t n_epochs_at;
 };
 
-enum cross_says { CROSS_DATA, CROSS_SCHEDULE, CROSS_DETERMINISTIC, CROSS_NEITHER, CROSS_NOT_TESTABLE };
-enum batch_by { BY_BATCH_IDS, BY_BATCH_HASH, BY_SHAPE };
+enum cross_says {
+    CROSS_DATA,
+    CROSS_SCHEDULE,
+    CROSS_DETERMINISTIC,
+    CROSS_NEITHER,
+    CROSS_NOT_TESTABLE
+};
+enum batch_by {
+    BY_BATCH_IDS,
+    BY_BATCH_HASH,
+    BY_SHAPE
+};
 
 struct cross_run {
     double runs_failed, runs_total;
@@ -213,7 +283,7 @@ struct quality {
 struct analysis {
     struct arena arena;
     struct verdict verdict; /* over all runs */
-    size_t lead;            /* index of the run that the page's figures show: the first to fail, else the nearest */
+    size_t lead; /* index of the run that the page's figures show: the first to fail, else the nearest */
     struct run_report *runs;
     size_t n_runs;
     bool has_cross;
