@@ -1,0 +1,188 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/num.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static double parsed(const char *text)
+{
+    double v = -12345;
+    assert_true(num_parse(str_of(text), &v));
+    return v;
+}
+
+static void numbers_in_every_usual_form_parse_as_strtod_does(void **state)
+{
+    (void)state;
+    static const char *const TEXTS[] = {"0",
+                                        "-0",
+                                        "7",
+                                        "+7",
+                                        "1.5",
+                                        "1.",
+                                        ".5",
+                                        "1e3",
+                                        "1E+3",
+                                        "3e-05",
+                                        "7.1068",
+                                        "1700000000.123",
+                                        "1e22",
+                                        "1e23",
+                                        "1e-22",
+                                        "123456789012345678901234567890",
+                                        "9007199254740993",
+                                        "0.1",
+                                        "4.9e-324",
+                                        "1e-400",
+                                        "1e400",
+                                        "0.30000001192092896",
+                                        "2.2250738585072011e-308",
+                                        "000123.4500",
+                                        "1.7976931348623157e308",
+                                        "8.41e21",
+                                        "0.000000000000000000000000000001"};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        double want = strtod(TEXTS[i], NULL), got = parsed(TEXTS[i]);
+        if (memcmp(&want, &got, sizeof want) != 0)
+            fail_msg("%s: got %.17g, strtod gives %.17g", TEXTS[i], got, want);
+    }
+}
+
+static void random_numbers_parse_as_strtod_does(void **state)
+{
+    (void)state;
+    uint64_t x = 88172645463325252u;
+    for (int i = 0; i < 200000; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        char text[64];
+        double v;
+        memcpy(&v, &x, sizeof v);
+        if (!isfinite(v))
+            continue;
+        if (i % 3 == 0)
+            snprintf(text, sizeof text, "%.17g", v);
+        else if (i % 3 == 1)
+            snprintf(text, sizeof text, "%.*f", (int)(x % 7), (double)(int64_t)(x >> 20) / 1000.0);
+        else
+            snprintf(text, sizeof text, "%.17g", (double)(float)v);
+        double want = strtod(text, NULL), got = parsed(text);
+        if (memcmp(&want, &got, sizeof want) != 0)
+            fail_msg("%s: got %.17g, strtod gives %.17g", text, got, want);
+    }
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+    (void)state;
+    static const char *const TEXTS[] = {"",      "-",   ".",    "e5",       "1e",    "1e+",
+                                        "1x",    "x1",  " 1",   "1 ",       "1,5",   "0x10",
+                                        "1.2.3", "--1", "nano", "infinite", "1e5.0", "1_0"};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        double v;
+        if (num_parse(str_of(TEXTS[i]), &v))
+            fail_msg("\"%s\" was taken as %g", TEXTS[i], v);
+    }
+}
+
+static void words_for_no_number_and_infinity_parse(void **state)
+{
+    (void)state;
+    assert_true(isnan(parsed("NaN")));
+    assert_true(isnan(parsed("nan")));
+    assert_true(isinf(parsed("Infinity")) && parsed("Infinity") > 0);
+    assert_true(isinf(parsed("-inf")) && parsed("-inf") < 0);
+}
+
+static void unsigned_integers_keep_all_64_bits(void **state)
+{
+    (void)state;
+    uint64_t v = 0;
+    assert_true(num_parse_u64(STR_LIT("18446744073709551615"), &v));
+    assert_true(v == UINT64_MAX);
+    assert_true(num_parse_u64(STR_LIT("9007199254740993"), &v));
+    assert_true(v == 9007199254740993u);
+    assert_true(num_parse_u64(STR_LIT("12.0"), &v) && v == 12);
+    assert_true(num_parse_u64(STR_LIT("1.5e3"), &v) && v == 1500);
+    assert_true(num_parse_u64(STR_LIT("-0"), &v) && v == 0);
+    assert_false(num_parse_u64(STR_LIT("18446744073709551616"), &v));
+    assert_false(num_parse_u64(STR_LIT("1e30"), &v));
+    assert_false(num_parse_u64(STR_LIT("-1"), &v));
+    assert_false(num_parse_u64(STR_LIT("1.5"), &v));
+    assert_false(num_parse_u64(STR_LIT("nan"), &v));
+    assert_false(num_parse_u64(STR_LIT(""), &v));
+}
+
+static void numbers_are_written_short_and_read_back(void **state)
+{
+    (void)state;
+    static const struct {
+        double v;
+        const char *text;
+    } CASES[] = {{0.1, "0.1"},
+                 {5, "5"},
+                 {-3, "-3"},
+                 {1e30, "1e+30"},
+                 {0, "0"},
+                 {-0.0, "0"},
+                 {2.5, "2.5"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {84932978278.0, "84932978278"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct buf b = {0};
+        num_put(&b, CASES[i].v);
+        assert_string_equal(b.p, CASES[i].text);
+        assert_true(parsed(b.p) == CASES[i].v);
+        buf_release(&b);
+    }
+}
+
+static void sizes_have_three_or_four_digits_and_binary_units(void **state)
+{
+    (void)state;
+    static const struct {
+        double bytes;
+        const char *text;
+    } CASES[] = {{512, "512 B"},
+                 {1024, "1.00 KiB"},
+                 {3.1 * 1048576, "3.10 MiB"},
+                 {150105489408.0, "139.8 GiB"},
+                 {1073741823.0, "1024 MiB"},
+                 {0, "0 B"},
+                 {-2.5 * 1048576, "-2.50 MiB"},
+                 {NAN, "unknown"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct buf b = {0};
+        num_put_bytes(&b, CASES[i].bytes);
+        assert_string_equal(b.p, CASES[i].text);
+        buf_release(&b);
+    }
+}
+
+static void minus_zero_is_written_as_zero(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    num_put_fixed(&b, -0.004, 2);
+    assert_string_equal(b.p, "0.00");
+    buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_in_every_usual_form_parse_as_strtod_does),
+        cmocka_unit_test(random_numbers_parse_as_strtod_does),
+        cmocka_unit_test(what_is_no_number_is_refused),
+        cmocka_unit_test(words_for_no_number_and_infinity_parse),
+        cmocka_unit_test(unsigned_integers_keep_all_64_bits),
+        cmocka_unit_test(numbers_are_written_short_and_read_back),
+        cmocka_unit_test(sizes_have_three_or_four_digits_and_binary_units),
+        cmocka_unit_test(minus_zero_is_written_as_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
