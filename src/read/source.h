@@ -1,0 +1,47 @@
+/* source: an input as lines of UTF-8, for the readers of this layer.
+ *
+ * Bytes come from a file, a pipe or memory; gzip, UTF-16, BOM and NUL runs are
+ * dealt with on the way, so a reader sees plain lines. At most one long line
+ * (SOURCE_LINE_MAX) is held in memory. Knows nothing of syntax. */
+#ifndef OOMREPORT_READ_SOURCE_H
+#define OOMREPORT_READ_SOURCE_H
+
+#include "base/diag.h"
+#include "base/str.h"
+#include "read/read.h"
+
+enum {
+    SOURCE_PAD = 64,                    /* readable bytes behind every line and every text, zero at the end */
+    SOURCE_LINE_MAX = 64 * 1024 * 1024, /* a longer line is left out with line-too-long [B] */
+    SOURCE_TEXT_MAX = 512 * 1024 * 1024 /* limit of source_rest [B] */
+};
+
+/* A line without its \n or \r\n. The bytes stay in place until the next call
+ * on the source; SOURCE_PAD bytes behind text may be read, and the first of
+ * them (text.p[text.n]) is '\n', '\r' or 0. */
+struct line {
+    struct str text;
+    uint64_t number; /* 1-based */
+    uint64_t offset; /* of text.p in the decoded input [B] */
+    bool ended;      /* false: the last line, without a line end */
+};
+
+/* The next line; false at the end (and after an error: source_failed). */
+bool source_line(struct source *s, struct line *out, struct diag *d);
+/* Makes *l longer by the line that follows it (the line end between them stays
+ * in the text). False, and *l as it was, at the end of the input or when
+ * l->text would become longer than limit [B]. l must be the line given last. */
+bool source_line_join(struct source *s, struct line *l, size_t limit, struct diag *d);
+/* Takes back all joins: *l is the line that source_line gave, and the lines
+ * behind it are read again. */
+void source_line_unjoin(struct source *s, struct line *l);
+/* All that is left, in memory, with its first line number; the text ends in
+ * SOURCE_PAD zero bytes. False with a diagnostic when it is longer than limit
+ * [B] or cannot be read. */
+bool source_rest(struct source *s, struct line *out, size_t limit, struct diag *d);
+/* True once reading broke off (read error, unreadable compressed data is no such error). */
+bool source_failed(const struct source *s);
+/* True when the input ended before its writer was done (gzip cut off): then the last line is cut too. */
+bool source_cut_off(const struct source *s);
+
+#endif
