@@ -1,0 +1,431 @@
+#include "cli/options.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "report/report.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <getopt.h>
+#include <math.h>
+
+enum option_id {
+#define GROUP(title)
+#define OPTION(id, name, letter, arg, help) OPT_##id,
+#include "cli/options.def"
+#undef OPTION
+    OPT_COUNT
+};
+
+/* getopt_long's values of options without a letter, out of the way of letters. */
+enum {
+    LONG_BASE = 256
+};
+
+static const struct option_row {
+    const char *name, *arg;
+    int letter;
+} option_table[] = {
+#define OPTION(id, name, letter, arg, help) {name, arg, letter},
+#include "cli/options.def"
+#undef OPTION
+#undef GROUP
+};
+
+struct word {
+    const char *name;
+    int value;
+};
+
+static const struct word words_part[] = {{"html", PART_HTML}, {"single", PART_SINGLE}, {"png", PART_PNG},
+                                         {"json", PART_JSON}, {"md", PART_MD},         {"txt", PART_TXT}};
+static const struct word words_stdout[] = {{"md", 0}, {"txt", 0}, {"json", 0}};
+static const struct word words_plots[] = {{"light", 1}, {"dark", 2}, {"both", 3}};
+static const struct word words_to[] = {{"jsonl", CONVERT_JSONL}, {"csv", CONVERT_CSV}};
+static const struct word words_dump[] = {{"rows", DUMP_ROWS},
+                                         {"records", DUMP_RECORDS},
+                                         {"series", DUMP_SERIES},
+                                         {"verdicts", DUMP_VERDICTS},
+                                         {"plots", DUMP_PLOTS}};
+static const struct word words_colour[] = {
+    {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}};
+
+#define WORDS(table) table, sizeof table / sizeof table[0]
+
+/* Levenshtein's distance of two short words. */
+static size_t distance(const char *a, const char *b)
+{
+    enum {
+        LONGEST = 32
+    };
+    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
+    if (n > LONGEST || m > LONGEST)
+        return (size_t)-1;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+const char *options_nearest(const char *word, const char *const *candidates, size_t n)
+{
+    const char *best = NULL;
+    size_t best_distance = strlen(word) / 3 + 2;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, candidates[i]);
+        if (d < best_distance) {
+            best = candidates[i];
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+/* Looks text up among words; NULL, or what is wrong. */
+static const char *word_value(int *out, const char *option, struct str text, const struct word *words,
+                              size_t n, struct arena *a)
+{
+    const char *names[16];
+    struct buf list = {0};
+    assert(n <= 16);
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(text, words[i].name)) {
+            *out = words[i].value;
+            buf_release(&list);
+            return NULL;
+        }
+        names[i] = words[i].name;
+        buf_printf(&list, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", words[i].name);
+    }
+    const char *word = arena_str(a, text).p;
+    const char *near = options_nearest(word, names, n);
+    const char *why =
+        near ? arena_printf(a, "--%s: unknown \"%s\"; did you mean %s? (%s)", option, word, near, list.p)
+             : arena_printf(a, "--%s: unknown \"%s\"; expected %s", option, word, list.p);
+    buf_release(&list);
+    return why;
+}
+
+static const char *parse_only(struct options *o, const char *text, struct arena *a)
+{
+    struct str rest = str_of(text);
+    o->parts = 0;
+    for (;;) {
+        size_t comma = str_find(rest, STR_LIT(","));
+        bool last = comma == (size_t)-1;
+        int part = 0;
+        const char *why =
+            word_value(&part, "only", (struct str){rest.p, last ? rest.n : comma}, WORDS(words_part), a);
+        if (why)
+            return why;
+        o->parts |= (unsigned)part;
+        if (last)
+            return NULL;
+        rest.p += comma + 1;
+        rest.n -= comma + 1;
+    }
+}
+
+bool options_size(double *out_bytes, const char *text)
+{
+    static const char prefixes[] = "KMGT";
+    struct str s = str_trim(str_of(text));
+    size_t n = 0;
+    while (n < s.n && (isdigit((unsigned char)s.p[n]) || s.p[n] == '.'))
+        n++;
+    double value;
+    if (!num_parse((struct str){s.p, n}, &value) || !(value > 0))
+        return false;
+    struct str unit = str_trim((struct str){s.p + n, s.n - n});
+    if (str_eq_nocase(unit, STR_LIT("B"))) {
+        *out_bytes = value;
+        return true;
+    }
+    if (unit.n < 2 || unit.n > 3)
+        return false;
+    const char *p = strchr(prefixes, toupper((unsigned char)unit.p[0]));
+    bool binary = unit.n == 3 && tolower((unsigned char)unit.p[1]) == 'i';
+    if (!p || (unit.n == 3 && !binary) || toupper((unsigned char)unit.p[unit.n - 1]) != 'B')
+        return false;
+    *out_bytes = value * pow(binary ? 1024.0 : 1000.0, (double)(p - prefixes) + 1);
+    return true;
+}
+
+bool options_is_rfc3339(const char *text)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:dd";
+    size_t i = 0;
+    for (; form[i]; i++)
+        if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+            return false;
+    if (text[i] == '.') {
+        if (!isdigit((unsigned char)text[++i]))
+            return false;
+        while (isdigit((unsigned char)text[i]))
+            i++;
+    }
+    if (text[i] == 'Z')
+        return text[i + 1] == '\0';
+    static const char zone[] = "dd:dd";
+    if (text[i] != '+' && text[i] != '-')
+        return false;
+    i++;
+    for (size_t k = 0; zone[k]; k++, i++)
+        if (zone[k] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != zone[k])
+            return false;
+    return text[i] == '\0';
+}
+
+static const char *parse_steps(struct options *o, const char *text, struct arena *a)
+{
+    const char *colon = strchr(text, ':');
+    bool good = colon && strlen(text) > 1;
+    if (good && colon > text)
+        good = num_parse((struct str){text, (size_t)(colon - text)}, &o->step_from) && isfinite(o->step_from);
+    if (good && colon[1] != '\0')
+        good = num_parse(str_of(colon + 1), &o->step_to) && isfinite(o->step_to);
+    if (!good || o->step_from > o->step_to)
+        return arena_printf(a, "--steps: \"%s\" is no range of steps; expected A:B, A: or :B", text);
+    return NULL;
+}
+
+/* One of several things to do instead of a report. */
+static const char *set_action(struct options *o, enum action action, const char *subject)
+{
+    /* --help and --version win, whatever else is there */
+    if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
+        return NULL;
+    if (o->action != ACTION_REPORT && action != ACTION_HELP && action != ACTION_VERSION)
+        return "only one of --to, --dump, --list-formats, --show-format, --check-format and --explain can be "
+               "given";
+    o->action = action;
+    o->subject = subject;
+    return NULL;
+}
+
+static const char *parse_action(struct options *o, enum option_id id, const char *arg, struct arena *a)
+{
+    int value = 0;
+    const char *why = NULL;
+    switch (id) {
+    case OPT_TO:
+        why = word_value(&value, "to", str_of(arg), WORDS(words_to), a);
+        o->to = (enum convert_format)value;
+        return why ? why : set_action(o, ACTION_CONVERT, NULL);
+    case OPT_DUMP:
+        why = word_value(&value, "dump", str_of(arg), WORDS(words_dump), a);
+        o->dump = (enum dump_stage)value;
+        return why ? why : set_action(o, ACTION_DUMP, NULL);
+    case OPT_LIST_FORMATS:
+        return set_action(o, ACTION_LIST_FORMATS, NULL);
+    case OPT_SHOW_FORMAT:
+        return set_action(o, ACTION_SHOW_FORMAT, arg);
+    case OPT_CHECK_FORMAT:
+        return set_action(o, ACTION_CHECK_FORMAT, arg);
+    case OPT_EXPLAIN:
+        return set_action(o, ACTION_EXPLAIN, arg);
+    case OPT_HELP:
+        return set_action(o, ACTION_HELP, NULL);
+    default:
+        return set_action(o, ACTION_VERSION, NULL);
+    }
+}
+
+static const char *parse_value(struct options *o, enum option_id id, const char *arg, struct arena *a)
+{
+    int value = 0;
+    const char *why = NULL;
+    switch (id) {
+    case OPT_ONLY:
+        return parse_only(o, arg, a);
+    case OPT_STDOUT:
+        o->stdout_format = arg;
+        return word_value(&value, "stdout", str_of(arg), WORDS(words_stdout), a);
+    case OPT_PLOTS:
+        why = word_value(&value, "plots", str_of(arg), WORDS(words_plots), a);
+        o->light = value & 1;
+        o->dark = value & 2;
+        return why;
+    case OPT_COLOR:
+        why = word_value(&value, "color", str_of(arg), WORDS(words_colour), a);
+        o->colour = (enum colour)value;
+        return why;
+    case OPT_MAP:
+        return normalise_map(&o->maps[o->n_maps++], arg, a);
+    case OPT_SET:
+        return normalise_set(&o->sets[o->n_sets++], arg, a);
+    case OPT_STEPS:
+        return parse_steps(o, arg, a);
+    case OPT_CAPACITY:
+        if (!options_size(&o->capacity_bytes, arg))
+            return arena_printf(a,
+                                "--capacity: \"%s\" is no size; expected a number with its unit, "
+                                "such as 80GB (10^9) or 79.2GiB (2^30)",
+                                arg);
+        return NULL;
+    case OPT_TIMESTAMP:
+        o->timestamp = arg;
+        return options_is_rfc3339(arg)
+                   ? NULL
+                   : arena_printf(a,
+                                  "--timestamp: \"%s\" is no RFC 3339 time; expected one such as "
+                                  "2024-05-01T12:00:00Z",
+                                  arg);
+    default:
+        return parse_action(o, id, arg, a);
+    }
+}
+
+static const char *parse_option(struct options *o, enum option_id id, const char *arg, struct arena *a)
+{
+    switch (id) {
+    case OPT_OUTPUT:
+        o->output = arg;
+        return *arg ? NULL : "--output: the name is empty";
+    case OPT_FORCE:
+        o->force = true;
+        return NULL;
+    case OPT_STRICT:
+        o->strict = true;
+        return NULL;
+    case OPT_PROVENANCE:
+        o->provenance = true;
+        return NULL;
+    case OPT_QUIET:
+        o->quiet = true;
+        return NULL;
+    case OPT_VERBOSE:
+        o->verbose = true;
+        return NULL;
+    case OPT_NO_PROGRESS:
+        o->no_progress = true;
+        return NULL;
+    case OPT_LABEL:
+        o->label = arg;
+        return NULL;
+    case OPT_TEMPLATES:
+        o->templates = arg;
+        return NULL;
+    case OPT_FORMAT:
+        o->format = arg;
+        return NULL;
+    case OPT_NAME_PATTERN:
+        o->name_pattern = arg;
+        return NULL;
+    case OPT_FILES_FROM:
+        o->files_from = arg;
+        return NULL;
+    default:
+        return parse_value(o, id, arg, a);
+    }
+}
+
+/* What changes the result is named in the report. */
+static bool changes_result(enum option_id id)
+{
+    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY ||
+           id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY || id == OPT_PLOTS;
+}
+
+static enum option_id option_of(int value)
+{
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (value == LONG_BASE + i || (option_table[i].letter && value == option_table[i].letter))
+            return (enum option_id)i;
+    return OPT_COUNT;
+}
+
+static const char *unknown_option(int argc, char **argv, struct arena *a)
+{
+    const char *names[OPT_COUNT];
+    for (int i = 0; i < OPT_COUNT; i++)
+        names[i] = option_table[i].name;
+    if (optopt > 0 && optopt < LONG_BASE)
+        return arena_printf(a, "unknown option -%c; see oomreport --help", optopt);
+    const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+    if (optopt >= LONG_BASE)
+        return arena_printf(a, "--%s takes no value", option_table[optopt - LONG_BASE].name);
+    word += strspn(word, "-");
+    word = arena_strndup(a, word, strcspn(word, "="));
+    const char *near = options_nearest(word, names, OPT_COUNT);
+    if (near)
+        return arena_printf(a, "unknown option --%s; did you mean --%s?", word, near);
+    return arena_printf(a, "unknown or ambiguous option --%s; see oomreport --help", word);
+}
+
+static const char *check_together(const struct options *o)
+{
+    if (o->provenance && o->action != ACTION_CONVERT)
+        return "--provenance belongs to --to";
+    if (o->stdout_format && o->action != ACTION_REPORT)
+        return "--stdout belongs to a report; it cannot be given with --to, --dump and the like";
+    if (o->action == ACTION_DUMP && o->output)
+        return "--dump prints to standard output; -o cannot be given with it";
+    if (o->quiet && o->verbose)
+        return "--quiet and --verbose exclude each other";
+    bool reads = o->action == ACTION_REPORT || o->action == ACTION_CONVERT || o->action == ACTION_DUMP;
+    if (reads && o->n_inputs == 0 && !o->files_from)
+        return "no input; usage: oomreport [OPTION]... FILE|DIR|-... (see oomreport --help)";
+    if (!reads && o->action != ACTION_HELP && o->action != ACTION_VERSION && o->n_inputs > 0)
+        return "--list-formats, --show-format, --check-format and --explain take no inputs";
+    return NULL;
+}
+
+static void set_defaults(struct options *o, int argc, struct arena *a)
+{
+    *o = (struct options){.parts = PART_ALL, .light = true, .dark = true};
+    o->step_from = o->step_to = o->capacity_bytes = NAN;
+    o->maps = arena_alloc(a, (size_t)argc * sizeof *o->maps);
+    o->sets = arena_alloc(a, (size_t)argc * sizeof *o->sets);
+    o->given = arena_alloc(a, (size_t)argc * sizeof *o->given);
+}
+
+const char *options_parse(struct options *o, int argc, char **argv, struct arena *a)
+{
+    struct option longs[OPT_COUNT + 1] = {{0}};
+    char letters[2 * OPT_COUNT + 2] = ":";
+    size_t n = 1;
+    for (int i = 0; i < OPT_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        longs[i] =
+            (struct option){row->name, row->arg ? required_argument : no_argument, NULL, LONG_BASE + i};
+        if (row->letter) {
+            letters[n++] = (char)row->letter;
+            if (row->arg)
+                letters[n++] = ':';
+        }
+    }
+    set_defaults(o, argc, a);
+    opterr = 0;
+    optind = 0; /* glibc: start over, also for a second call in the tests */
+    int value;
+    while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        if (value == '?')
+            return unknown_option(argc, argv, a);
+        if (value == ':') {
+            enum option_id id = option_of(optopt);
+            return arena_printf(a, "--%s needs a value (%s)", option_table[id].name, option_table[id].arg);
+        }
+        enum option_id id = option_of(value);
+        const char *why = parse_option(o, id, optarg, a);
+        if (why)
+            return why;
+        if (changes_result(id))
+            o->given[o->n_given++] = str_of(arena_printf(a, "%s = %s", option_table[id].name, optarg));
+    }
+    o->inputs = (const char *const *)argv + optind;
+    o->n_inputs = (size_t)(argc - optind);
+    return check_together(o);
+}
