@@ -1,0 +1,509 @@
+/* The stages in order: read and normalise -> analyse -> draw -> report; and the exit status.
+ *
+ * Standard output has the result only; all else goes to standard error, where
+ * the reason for an exit status other than 0 is the last line. */
+#include "analyse/analyse.h"
+#include "base/embed.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/dump.h"
+#include "cli/explain.h"
+#include "cli/formats.h"
+#include "cli/inputs.h"
+#include "cli/options.h"
+#include "cli/term.h"
+#include "draw/draw.h"
+#include "normalise/normalise.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct session {
+    struct options o;
+    struct arena arena;
+    struct term term;
+    struct input_list inputs;
+    struct mapping_set *mappings;
+    struct normalise_settings normalise;
+    struct input_info *infos; /* n_infos, in the order of inputs */
+    size_t n_infos;
+    size_t skipped;     /* inputs that were named and gave no memory figure */
+    size_t passed_over; /* files of a directory that are no logs */
+};
+
+/* The unfinished output of --to: a signal takes it away. Set once before, and
+ * cleared once after it is there; NULL otherwise. */
+static const char *volatile unfinished;
+
+/* Says why, as the last line on standard error. */
+static int fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int fail(int status, const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    fputs("oomreport: ", stderr);
+    term_put(stderr, b.p);
+    putc('\n', stderr);
+    buf_release(&b);
+    return status;
+}
+
+static void on_signal(int sig)
+{
+    static const char interrupted[] = "\noomreport: interrupted\n", terminated[] = "oomreport: terminated\n",
+                      wrong[] = "oomreport: internal error; please report it\n";
+    const char *partial = unfinished;
+    if (partial)
+        unlink(partial);
+    ssize_t n = sig == SIGINT    ? write(STDERR_FILENO, interrupted, sizeof interrupted - 1)
+                : sig == SIGTERM ? write(STDERR_FILENO, terminated, sizeof terminated - 1)
+                                 : write(STDERR_FILENO, wrong, sizeof wrong - 1);
+    (void)n; /* nothing is left to be done about it */
+    _exit(sig == SIGABRT ? EXIT_INTERNAL : 128 + sig);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction act = {.sa_handler = on_signal}, old;
+    sigfillset(&act.sa_mask);
+    static const int caught[] = {SIGINT, SIGTERM, SIGABRT};
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
+        if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(caught[i], &act, NULL);
+    act.sa_handler = SIG_IGN; /* a closed pipe is a write error like another */
+    sigaction(SIGPIPE, &act, NULL);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+/* Where the records of the inputs go: to a builder, or else to a converter. */
+struct destination {
+    struct builder *builder;
+    struct converter *converter;
+};
+
+static bool is_log(const struct input_info *info, int status)
+{
+    return status == 0 && info->format && info->records > 0;
+}
+
+/* Reads one input. 0, or the exit status when all has to stop. */
+static int read_input(struct session *s, const struct input *input, const struct destination *to)
+{
+    struct diag d;
+    diag_init(&d);
+    struct input_info *info = &s->infos[s->n_infos];
+    struct record_sink sink =
+        to->builder ? builder_sink(to->builder, input->path, &d) : converter_sink(to->converter);
+    int status = normalise_input(info, &sink, input->path, &s->normalise, &s->arena, &d);
+    if (to->builder)
+        builder_input_end(to->builder, info);
+    int result = EXIT_OK;
+    if (input->from_dir && !is_log(info, status)) {
+        s->passed_over++;
+        if (s->o.verbose)
+            term_diag(&s->term, &d, true);
+    } else {
+        term_diag(&s->term, &d, s->o.verbose);
+        s->n_infos++;
+        if (!info->has_memory) {
+            s->skipped++;
+        }
+        if (s->o.verbose)
+            fprintf(stderr, "%s: %s, %llu records, %llu skipped\n", info->name ? info->name : input->path,
+                    info->format ? info->format : "not recognised", (unsigned long long)info->records,
+                    (unsigned long long)info->skipped);
+        if (d.seen[DIAG_CANNOT_OPEN])
+            result = fail(EXIT_USAGE, "%s: cannot be opened", input->path);
+    }
+    diag_release(&d);
+    return result;
+}
+
+/* Reads all inputs. 0, or the exit status. */
+static int read_inputs(struct session *s, const struct destination *to)
+{
+    s->infos = arena_alloc(&s->arena, (s->inputs.n + 1) * sizeof *s->infos);
+    for (size_t i = 0; i < s->inputs.n; i++) {
+        term_progress(&s->term, i, s->inputs.n, s->inputs.items[i].path);
+        int status = read_input(s, &s->inputs.items[i], to);
+        if (status != EXIT_OK)
+            return status;
+    }
+    term_clear(&s->term);
+    if (s->passed_over && !s->o.quiet)
+        fprintf(stderr, "oomreport: %zu file%s in directories passed over: not recognised as logs\n",
+                s->passed_over, s->passed_over == 1 ? "" : "s");
+    return EXIT_OK;
+}
+
+/* Finds the inputs and reads them into series. 0, or the exit status. */
+static int read_series(struct session *s, struct series_set *set)
+{
+    struct destination to = {.builder = builder_new(s->o.name_pattern)};
+    int status = read_inputs(s, &to);
+    if (status == EXIT_OK)
+        builder_finish(set, to.builder);
+    builder_free(to.builder);
+    return status;
+}
+
+static bool any_memory(const struct session *s)
+{
+    for (size_t i = 0; i < s->n_infos; i++)
+        if (s->infos[i].has_memory)
+            return true;
+    return false;
+}
+
+/* --- report ----------------------------------------------------------------------- */
+
+static void put_first_lines(const struct session *s, const struct verdict *v)
+{
+    const char *bold = s->term.out_colour ? "\033[1m" : "", *plain = s->term.out_colour ? "\033[0m" : "";
+    printf("%s%s (%s)%s: ", bold, cause_name(v->cause), certainty_name(v->certainty), plain);
+    term_put(stdout, v->summary);
+    putchar('\n');
+    if (!s->o.quiet && v->fix && *v->fix) {
+        fputs("try first: ", stdout);
+        term_put(stdout, v->fix);
+        putchar('\n');
+    }
+}
+
+static void put_where(const struct session *s, const char *dir)
+{
+    static const struct {
+        enum report_part part;
+        const char *file;
+    } mains[] = {{PART_HTML, "index.html"}, {PART_SINGLE, "oomreport.html"}, {PART_MD, "summary.md"},
+                 {PART_TXT, "summary.txt"}, {PART_JSON, "report.json"},      {PART_PNG, "verdict.png"}};
+    size_t length = strlen(dir);
+    const char *slash = length && dir[length - 1] == '/' ? "" : "/";
+    for (size_t i = 0; i < sizeof mains / sizeof mains[0]; i++) {
+        if (!(s->o.parts & mains[i].part))
+            continue;
+        fputs("report: ", stdout);
+        term_put(stdout, dir);
+        printf("%s%s", slash, mains[i].file);
+        break;
+    }
+    struct buf single = {0};
+    buf_printf(&single, "%s%soomreport.html", dir, slash);
+    struct stat st;
+    if ((s->o.parts & PART_SINGLE) && stat(single.p, &st) == 0) {
+        fputs("   share: ", stdout);
+        term_put(stdout, single.p);
+        struct buf size = {0};
+        num_put_bytes(&size, (double)st.st_size);
+        printf(" (%s)", size.p);
+        buf_release(&size);
+    }
+    buf_release(&single);
+    putchar('\n');
+}
+
+/* A signal waits while the directory is written: it is replaced whole or not at
+ * all, and nothing half-made is left beside it. */
+static int write_report(const struct session *s, const char *dir, const struct report_content *content,
+                        const struct report_settings *settings, struct diag *d)
+{
+    (void)s;
+    sigset_t waiting, before;
+    sigemptyset(&waiting);
+    sigaddset(&waiting, SIGINT);
+    sigaddset(&waiting, SIGTERM);
+    sigprocmask(SIG_BLOCK, &waiting, &before);
+    int status = report_write(dir, content, settings, d);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    if (status == 0) { /* too late: the report is there, and the exit status has to say so */
+        sigaction(SIGINT, &ignore, NULL);
+        sigaction(SIGTERM, &ignore, NULL);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static int deliver(struct session *s, const struct report_content *content)
+{
+    const struct options *o = &s->o;
+    struct report_settings settings = {.parts = o->parts,
+                                       .label = o->label,
+                                       .templates_dir = o->templates,
+                                       .timestamp = o->timestamp,
+                                       .force = o->force,
+                                       .settings_lines = o->given,
+                                       .n_settings = o->n_given};
+    if (o->stdout_format) {
+        struct buf text = {0};
+        if (report_render(&text, o->stdout_format, content, &settings) != 0) {
+            buf_release(&text);
+            return fail(EXIT_USAGE, "cannot render %s", o->stdout_format);
+        }
+        fwrite(text.p, 1, text.n, stdout);
+        buf_release(&text);
+        if (!o->output)
+            return EXIT_OK;
+    }
+    const char *dir = o->output ? o->output : "oomreport-report";
+    struct diag d;
+    diag_init(&d);
+    int status = write_report(s, dir, content, &settings, &d);
+    int result = EXIT_OK;
+    if (status != 0) {
+        term_diag(&s->term, &d, true);
+        result = fail(EXIT_USAGE, "no report written to %s", dir);
+    } else {
+        term_diag(&s->term, &d, o->verbose);
+        if (!o->stdout_format)
+            put_first_lines(s, &content->analysis->verdict);
+        if (!o->stdout_format && !o->quiet)
+            put_where(s, dir);
+    }
+    diag_release(&d);
+    return result;
+}
+
+static int draw_and_deliver(struct session *s, const struct analysis *analysis)
+{
+    struct draw_settings draw = {.card = s->o.parts & PART_PNG, .font = embed_find("font.ttf")};
+    bool pictures = s->o.parts & (PART_HTML | PART_SINGLE | PART_PNG);
+    if (s->o.stdout_format && !s->o.output)
+        pictures = false;
+    draw.themes[THEME_LIGHT] = s->o.light;
+    draw.themes[THEME_DARK] = s->o.dark;
+    struct gallery gallery = {0};
+    if (pictures && draw_all(&gallery, analysis, &draw) != 0)
+        return fail(EXIT_INTERNAL, "cannot draw: %s", strerror(errno));
+    struct report_content content = {analysis, &gallery, s->infos, s->n_infos};
+    int result = deliver(s, &content);
+    gallery_release(&gallery);
+    return result;
+}
+
+static int make_report(struct session *s)
+{
+    const char *dir = s->o.output ? s->o.output : "oomreport-report";
+    bool writes = s->o.output || !s->o.stdout_format;
+    const char *inside = writes ? inputs_inside(&s->inputs, dir) : NULL;
+    if (inside)
+        return fail(EXIT_USAGE, "%s lies inside the output directory %s; choose another -o", inside, dir);
+    struct series_set set = {0};
+    int result = read_series(s, &set);
+    if (result == EXIT_OK && !any_memory(s))
+        result = fail(EXIT_USAGE, "no input with memory figures; nothing to report "
+                                  "(--map names a column that holds them)");
+    if (result == EXIT_OK) {
+        struct analysis analysis;
+        analyse(&analysis, &set, &(struct analyse_settings){s->o.capacity_bytes});
+        result = draw_and_deliver(s, &analysis);
+        analysis_release(&analysis);
+    }
+    series_set_release(&set);
+    if (result == EXIT_OK && s->o.strict && s->skipped > 0)
+        result = fail(EXIT_SKIPPED, "--strict: %zu input%s skipped", s->skipped,
+                      s->skipped == 1 ? " was" : "s were");
+    return result;
+}
+
+/* --- instead of a report ---------------------------------------------------------- */
+
+static int convert_to(struct session *s, FILE *out)
+{
+    struct destination to = {.converter = converter_new(out, s->o.to, s->o.provenance)};
+    int result = read_inputs(s, &to);
+    if (converter_close(to.converter) != 0 && result == EXIT_OK)
+        result = fail(EXIT_USAGE, "cannot write %s: %s", s->o.output ? s->o.output : "standard output",
+                      strerror(errno));
+    uint64_t records = 0;
+    for (size_t i = 0; i < s->n_infos; i++)
+        records += s->infos[i].records;
+    if (result == EXIT_OK && records == 0)
+        result = fail(EXIT_USAGE, "no input with records; nothing to convert");
+    return result;
+}
+
+/* --to with -o: the file is there whole or not at all. */
+static int convert_to_file(struct session *s)
+{
+    const char *inside = inputs_inside(&s->inputs, s->o.output);
+    if (inside)
+        return fail(EXIT_USAGE, "%s is an input; choose another -o", inside);
+    const char *part = arena_printf(&s->arena, "%s.tmp-%ld", s->o.output, (long)getpid());
+    unfinished = part;
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!f) {
+        unfinished = NULL;
+        return fail(EXIT_USAGE, "cannot write %s: %s", part, strerror(errno));
+    }
+    int result = convert_to(s, f);
+    bool good = fflush(f) == 0 && fsync(fd) == 0;
+    if ((fclose(f) != 0 || !good || (result == EXIT_OK && rename(part, s->o.output) != 0)) &&
+        result == EXIT_OK)
+        result = fail(EXIT_USAGE, "cannot write %s: %s", s->o.output, strerror(errno));
+    if (result != EXIT_OK)
+        unlink(part);
+    unfinished = NULL;
+    return result;
+}
+
+static int dump_each_row(struct session *s)
+{
+    int result = EXIT_OK;
+    for (size_t i = 0; i < s->inputs.n; i++) {
+        struct diag d;
+        diag_init(&d);
+        int status = dump_rows(stdout, s->inputs.items[i].path, &d);
+        term_diag(&s->term, &d, true);
+        diag_release(&d);
+        if (status != 0 && !s->inputs.items[i].from_dir)
+            result = fail(EXIT_USAGE, "%s: cannot be read", s->inputs.items[i].path);
+    }
+    return result;
+}
+
+static int dump_stage(struct session *s)
+{
+    if (s->o.dump == DUMP_ROWS)
+        return dump_each_row(s);
+    if (s->o.dump == DUMP_RECORDS) {
+        s->o.to = CONVERT_JSONL;
+        return convert_to(s, stdout);
+    }
+    struct series_set set = {0};
+    int result = read_series(s, &set);
+    if (result == EXIT_OK && s->o.dump == DUMP_SERIES)
+        dump_series(stdout, &set);
+    if (result == EXIT_OK && s->o.dump != DUMP_SERIES) {
+        struct analysis analysis;
+        struct buf text = {0};
+        analyse(&analysis, &set, &(struct analyse_settings){s->o.capacity_bytes});
+        if (s->o.dump == DUMP_VERDICTS)
+            dump_verdicts(&text, &analysis);
+        else
+            draw_dump(&text, &analysis);
+        fwrite(text.p, 1, text.n, stdout);
+        buf_release(&text);
+        analysis_release(&analysis);
+    }
+    series_set_release(&set);
+    return result;
+}
+
+/* --- the whole -------------------------------------------------------------------- */
+
+/* What needs inputs. */
+static int run_on_inputs(struct session *s)
+{
+    const char *why = s->o.format ? formats_known(s->mappings, s->o.format, &s->arena) : NULL;
+    if (!why)
+        why = inputs_expand(&s->inputs, s->o.inputs, s->o.n_inputs, s->o.files_from, &s->arena);
+    if (why)
+        return fail(EXIT_USAGE, "%s", why);
+    s->normalise = (struct normalise_settings){.mappings = s->mappings,
+                                               .format = s->o.format,
+                                               .maps = s->o.maps,
+                                               .n_maps = s->o.n_maps,
+                                               .sets = s->o.sets,
+                                               .n_sets = s->o.n_sets,
+                                               .step_from = s->o.step_from,
+                                               .step_to = s->o.step_to};
+    if (s->o.action == ACTION_DUMP)
+        return dump_stage(s);
+    if (s->o.action == ACTION_CONVERT)
+        return s->o.output ? convert_to_file(s) : convert_to(s, stdout);
+    return make_report(s);
+}
+
+/* What only prints. */
+static int print_text(struct session *s)
+{
+    struct buf text = {0};
+    int result = EXIT_OK;
+    if (s->o.action == ACTION_HELP)
+        options_help(&text);
+    else if (s->o.action == ACTION_VERSION)
+        options_version(&text);
+    else {
+        const char *why = explain(&text, s->o.subject, &s->arena);
+        if (why)
+            result = fail(EXIT_USAGE, "%s", why);
+    }
+    fwrite(text.p, 1, text.n, stdout);
+    buf_release(&text);
+    return result;
+}
+
+/* The creation time comes from --timestamp or SOURCE_DATE_EPOCH, never from a clock. NULL, or what is wrong.
+ */
+static const char *find_timestamp(struct options *o, struct arena *a)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    uint64_t seconds;
+    struct tm tm;
+    char text[32];
+    if (o->timestamp || !epoch || !*epoch)
+        return NULL;
+    time_t t = num_parse_u64(str_of(epoch), &seconds) && seconds < 253402300800u ? (time_t)seconds : -1;
+    if (t < 0 || !gmtime_r(&t, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        return arena_printf(a, "SOURCE_DATE_EPOCH: \"%s\" is no number of seconds", epoch);
+    o->timestamp = arena_strndup(a, text, strlen(text));
+    return NULL;
+}
+
+static int run(struct session *s, int argc, char **argv)
+{
+    const char *why = options_parse(&s->o, argc, argv, &s->arena);
+    if (!why)
+        why = find_timestamp(&s->o, &s->arena);
+    if (why)
+        return fail(EXIT_USAGE, "%s", why);
+    term_init(&s->term, &s->o);
+    if (s->o.action == ACTION_HELP || s->o.action == ACTION_VERSION || s->o.action == ACTION_EXPLAIN)
+        return print_text(s);
+    struct diag d;
+    diag_init(&d);
+    int result = EXIT_OK;
+    s->mappings = formats_load(&d);
+    if (s->o.action == ACTION_LIST_FORMATS)
+        formats_list(stdout, s->mappings);
+    else if (s->o.action == ACTION_SHOW_FORMAT)
+        why = formats_show(stdout, s->mappings, s->o.subject, &s->arena);
+    else if (s->o.action == ACTION_CHECK_FORMAT)
+        why = formats_check(stdout, s->o.subject, &d, &s->arena);
+    term_diag(&s->term, &d, s->o.verbose);
+    diag_release(&d);
+    if (why)
+        result = fail(EXIT_USAGE, "%s", why);
+    else if (s->o.action == ACTION_REPORT || s->o.action == ACTION_CONVERT || s->o.action == ACTION_DUMP)
+        result = run_on_inputs(s);
+    mapping_set_free(s->mappings);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct session s = {0};
+    catch_signals();
+    int result = run(&s, argc, argv);
+    inputs_release(&s.inputs);
+    arena_release(&s.arena);
+    errno = 0;
+    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    int reason = errno;
+    if ((fclose(stdout) != 0 || failed) && result == EXIT_OK)
+        result = fail(EXIT_USAGE, "cannot write to standard output: %s",
+                      reason ? strerror(reason) : "write error");
+    return result;
+}
