@@ -150,7 +150,7 @@ dist: ## source archive, the same bytes from the same commit
 distcheck: dist ## unpack the archive; build, check, install and uninstall there
 	@sh tests/tools/distcheck.sh oomreport-$(VERSION) $(BUILD)
 clean: ## remove the build folders
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-cov
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-cov
 help: ## this list
 	@awk -F ":.*## " '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
