@@ -113,8 +113,8 @@ check-corpus: $(PROG) ## CORPUS=DIR: real files, checked by independent counts
 	$(PYTHON) tests/tools/check_corpus.py --program $(PROG) $(CORPUS)
 score: $(PROG) ## CASES=DIR: confusion matrix over labelled runs
 	$(PYTHON) tests/tools/score.py --program $(PROG) $(CASES)
-bench: $(PROG) ## speed against wc, json.loads and pandas
-	BUILD=$(BUILD) PYTHON=$(PYTHON) sh tests/bench/bench.sh
+bench: $(PROG) ## speed against wc, json.loads and pandas (BENCH="--steps N --rounds N")
+	$(PYTHON) tests/bench/bench.py --program $(PROG) --work $(BUILD)/bench $(BENCH)
 
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 asan: | $(FIRST) ## `check` under the address and undefined-behaviour sanitizers
