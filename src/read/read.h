@@ -32,14 +32,24 @@ const char *source_name(const struct source *s);
 /* Size of the input as stored [B] (compressed size for gzip; 0 for a pipe until read). */
 uint64_t source_size(const struct source *s);
 /* The first bytes (decoded, at most SOURCE_HEAD, ends anywhere), without consuming them. */
-enum { SOURCE_HEAD = 256 * 1024 };
+enum {
+    SOURCE_HEAD = 256 * 1024
+};
 struct str source_head(struct source *s);
 
 /* By content. rule: see detect.c. SYNTAX_COUNT when it is none (binary, a
  * pickle, a git-lfs pointer, a zip); *what then names it for the user, else NULL. */
 enum syntax read_detect(struct str head, const char **what);
 
-enum cell_kind { CELL_NUMBER, CELL_STRING, CELL_TRUE, CELL_FALSE, CELL_NULL, CELL_LIST, CELL_OBJECT };
+enum cell_kind {
+    CELL_NUMBER,
+    CELL_STRING,
+    CELL_TRUE,
+    CELL_FALSE,
+    CELL_NULL,
+    CELL_LIST,
+    CELL_OBJECT
+};
 
 /* One wanted value. CSV cells are CELL_STRING (unquoted; empty ones are not handed out).
  * JSON: NUMBER as written (also NaN, Infinity); STRING unescaped; LIST and OBJECT as raw JSON text. */
@@ -51,14 +61,16 @@ struct cell {
 };
 
 struct row {
-    uint64_t line; /* 1-based, where the row begins */
+    uint64_t line;            /* 1-based, where the row begins */
     const struct cell *cells; /* n, in the order of the input; of a repeated key the last one counts */
     size_t n;
     /* false: the enclosing document's own scalars (layout.rows), given once before its rows */
     bool is_row;
 };
 
-enum { KEY_UNWANTED = -1 };
+enum {
+    KEY_UNWANTED = -1
+};
 
 struct row_handler {
     void *ctx;
@@ -75,9 +87,10 @@ struct row_handler {
 
 /* What a mapping knows of the shape of its files; all optional. */
 struct read_layout {
-    const char *rows;     /* JSON document: path of the list (or object of objects) that holds the rows: "log_history" */
-    bool transposed;      /* JSON document {metric: {…, "values": {"STEP": value}}}: rows by STEP, key "step" */
-    char delimiter;       /* CSV: 0 = found by content (',', ';', tab, runs of blanks) */
+    const char
+        *rows; /* JSON document: path of the list (or object of objects) that holds the rows: "log_history" */
+    bool transposed; /* JSON document {metric: {…, "values": {"STEP": value}}}: rows by STEP, key "step" */
+    char delimiter;  /* CSV: 0 = found by content (',', ';', tab, runs of blanks) */
     const char *const *columns; /* CSV without a header line: n_columns names */
     size_t n_columns;
 };
