@@ -9,14 +9,18 @@
 #include "base/buf.h"
 #include "model/verdict.h"
 
-enum theme { THEME_LIGHT, THEME_DARK, THEME_COUNT };
+enum theme {
+    THEME_LIGHT,
+    THEME_DARK,
+    THEME_COUNT
+};
 
 struct picture {
-    const char *name;  /* "timeline", "growth", "law", "seeds": file name without ".png" */
-    const char *title; /* the finding, as drawn */
-    const char *alt;   /* one sentence with the numbers */
-    const char *caption; /* what is shown: run, rank, reduction */
-    int width, height; /* [CSS px]; the PNG is twice as large */
+    const char *name;            /* "timeline", "growth", "law", "seeds": file name without ".png" */
+    const char *title;           /* the finding, as drawn */
+    const char *alt;             /* one sentence with the numbers */
+    const char *caption;         /* what is shown: run, rank, reduction */
+    int width, height;           /* [CSS px]; the PNG is twice as large */
     struct buf png[THEME_COUNT]; /* empty when the theme was not asked for */
 };
 
@@ -28,7 +32,7 @@ struct gallery {
 
 struct draw_settings {
     bool themes[THEME_COUNT];
-    bool card; /* also the 1200x630 "verdict" card (light) */
+    bool card;       /* also the 1200x630 "verdict" card (light) */
     struct str font; /* a TrueType file */
 };
 

@@ -1,0 +1,107 @@
+#include "draw/draw.h"
+#include "draw/plot.h"
+#include <errno.h>
+#include <math.h>
+
+static const struct plot plots[] = {
+#define PLOT(name) {#name, plot_##name},
+#include "draw/plots.def"
+#undef PLOT
+};
+
+enum {
+    PLOTS = sizeof plots / sizeof *plots
+};
+
+static int encode(struct picture *p, const struct canvas *c, enum theme theme)
+{
+    struct raster r;
+    if (canvas_paint(&r, c, theme))
+        return -1;
+    int result = raster_png(&p->png[theme], &r);
+    raster_release(&r);
+    return result;
+}
+
+static int finish(struct gallery *out, struct picture p, const struct canvas *c, const bool *themes)
+{
+    p.width = (int)c->width;
+    p.height = (int)c->height;
+    struct picture *kept = &out->items[out->n++];
+    *kept = p;
+    for (int theme = 0; theme < THEME_COUNT; theme++)
+        if (themes[theme] && encode(kept, c, (enum theme)theme))
+            return -1;
+    return 0;
+}
+
+static int draw_pictures(struct gallery *out, const struct analysis *a, const struct draw_settings *settings,
+                         const struct font *font)
+{
+    for (size_t i = 0; i < PLOTS; i++) {
+        struct canvas c;
+        struct picture p = {.name = plots[i].name};
+        canvas_init(&c, &out->arena, font, PLOT_WIDTH, PLOT_HEIGHT);
+        if (plots[i].draw(&c, a, &p) && finish(out, p, &c, settings->themes))
+            return -1;
+    }
+    if (settings->card) {
+        static const bool light[THEME_COUNT] = {[THEME_LIGHT] = true};
+        struct canvas c;
+        struct picture p = {.name = "verdict"};
+        canvas_init(&c, &out->arena, font, CARD_WIDTH, CARD_HEIGHT);
+        card_draw(&c, a, &p);
+        return finish(out, p, &c, light);
+    }
+    return 0;
+}
+
+int draw_all(struct gallery *out, const struct analysis *a, const struct draw_settings *settings)
+{
+    *out = (struct gallery){.n = 0};
+    arena_init(&out->arena);
+    struct font *font = font_new(settings->font);
+    if (!font)
+        return -1;
+    out->items = arena_alloc(&out->arena, (PLOTS + 1) * sizeof *out->items);
+    int result = draw_pictures(out, a, settings, font), error = errno;
+    font_free(font);
+    if (result == 0)
+        return 0;
+    gallery_release(out);
+    errno = error;
+    return -1;
+}
+
+void gallery_release(struct gallery *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        for (int theme = 0; theme < THEME_COUNT; theme++)
+            buf_release(&g->items[i].png[theme]);
+    arena_release(&g->arena);
+    *g = (struct gallery){.n = 0};
+}
+
+const struct picture *gallery_find(const struct gallery *g, const char *name)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (strcmp(g->items[i].name, name) == 0)
+            return &g->items[i];
+    return NULL;
+}
+
+void draw_dump(struct buf *out, const struct analysis *a)
+{
+    for (size_t i = 0; i < PLOTS; i++) {
+        struct arena arena = {0};
+        struct canvas c;
+        struct picture p = {.name = plots[i].name};
+        canvas_init(&c, &arena, NULL, PLOT_WIDTH, PLOT_HEIGHT);
+        if (plots[i].draw(&c, a, &p)) {
+            buf_printf(out, "plot %s %.0fx%.0f\n  title: %s\n  alt: %s\n  caption: %s\n", p.name, c.width,
+                       c.height, p.title, p.alt, p.caption);
+            canvas_print(out, &c);
+        }
+        arena_release(&arena);
+    }
+}

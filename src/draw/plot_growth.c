@@ -1,0 +1,195 @@
+/* How the floor of the memory grows: against the level where the growth began. */
+#include "draw/plot.h"
+#include <math.h>
+
+enum {
+    BIN = 3 /* [px] wide: the floor is the least value in it */
+};
+
+struct growth {
+    const struct run_report *run;
+    const struct leak_figures *leak;
+    enum x_kind x_kind;
+    struct frame frame;
+    double *floor; /* n columns of pixels [B] above level; NAN: below the axis or no data */
+    size_t n;
+    double onset, level; /* [step], [B]: growth is counted from here */
+    double top_bytes;    /* greatest growth of floor and fit [B] */
+    double end_x;
+};
+
+static double fit_at(const struct growth *g, double slope, double step)
+{
+    double at_onset = g->leak->fit_bytes0 + g->leak->slope_bytes_per_step * (g->onset - g->leak->fit_step0);
+    return at_onset + slope * (step - g->onset) - g->level;
+}
+
+/* The least value of each bin, at the bin's middle, joined. */
+static bool read_floor(struct growth *g)
+{
+    struct reduced d;
+    size_t bins = g->n / (BIN * CANVAS_SCALE), points = 0;
+    enum field field = g->leak->column;
+    struct reduce_spec spec = {.x = g->x_kind,
+                               .lo = g->frame.x.scale.lo,
+                               .hi = g->frame.x.scale.hi,
+                               .n_columns = bins,
+                               .fields = &field,
+                               .n_fields = 1,
+                               .phase = PHASE_TRAIN};
+    reduce(&d, g->frame.c->arena, g->run->series, &spec);
+    g->floor = arena_alloc(g->frame.c->arena, g->n * sizeof *g->floor);
+    for (size_t i = 0; i < g->n; i++)
+        g->floor[i] = NAN;
+    for (size_t i = 0; i < bins; i++) {
+        double least = NAN;
+        for (size_t s = 0; s < d.n_segments; s++)
+            least = fmin(least, d.segments[s].field[0].min[i]);
+        g->floor[i * g->n / bins + BIN * CANVAS_SCALE / 2] = least;
+        points += !isnan(least);
+    }
+    reduce_join(g->floor, g->n);
+    return points >= 2;
+}
+
+static bool growth_init(struct growth *g, struct canvas *c, const struct run_report *run)
+{
+    double lo, hi;
+    *g = (struct growth){.run = run, .leak = &run->leak, .end_x = NAN};
+    if (!run->has_leak || !run->series || !isfinite(run->leak.slope_bytes_per_step) ||
+        !isfinite(run->leak.fit_step0) || !isfinite(run->leak.fit_bytes0) ||
+        (unsigned)run->leak.column >= F_COUNT || !series_has(run->series, run->leak.column))
+        return false;
+    g->x_kind = series_has(run->series, F_STEP) ? X_STEP : X_ROW;
+    if (!reduce_x_range(run->series, g->x_kind, &lo, &hi))
+        return false;
+    if (run->has_failure && isfinite(run->failure.step) && g->x_kind == X_STEP)
+        g->end_x = run->failure.step;
+    frame_init(&g->frame, c);
+    frame_x(&g->frame, g->x_kind, lo, fmax(hi, g->end_x));
+    g->n = frame_columns(&g->frame);
+    g->onset = isfinite(run->leak.onset_step) ? fmin(fmax(run->leak.onset_step, lo), hi) : lo;
+    g->level = 0;
+    g->level = fit_at(g, 0, g->onset);
+    return read_floor(g);
+}
+
+static void set_y(struct growth *g)
+{
+    double top = fit_at(g, g->leak->slope_bytes_per_step, g->frame.x.scale.hi), low = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        g->floor[i] -= g->level;
+        top = fmax(top, g->floor[i]);
+        low = fmin(low, g->floor[i]);
+    }
+    g->top_bytes = top;
+    /* What lies far below is the run before it had its memory, not growth. */
+    double least = -0.25 * fmax(top, 1);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->floor[i] < least)
+            g->floor[i] = NAN;
+    frame_y_bytes(&g->frame, fmax(low, least), fmax(top, 1) * 1.06);
+}
+
+static void draw_fit(const struct growth *g)
+{
+    const struct frame *f = &g->frame;
+    const struct leak_figures *l = g->leak;
+    double *fit = arena_alloc(f->c->arena, 3 * g->n * sizeof *fit), *low = fit + g->n, *high = low + g->n;
+    for (size_t i = 0; i < g->n; i++) {
+        double x = f->x.scale.lo + (double)i / (double)g->n * (f->x.scale.hi - f->x.scale.lo);
+        bool within = x >= g->onset && !(x > g->end_x);
+        fit[i] = within ? fit_at(g, l->slope_bytes_per_step, x) : NAN;
+        low[i] = within ? fit_at(g, l->slope_low, x) : NAN;
+        high[i] = within ? fit_at(g, l->slope_high, x) : NAN;
+    }
+    frame_y_px(f, fit, 3 * g->n);
+    canvas_columns(f->c, f->left, g->n, high, low, INK_PEAK, 0.25);
+    canvas_trace(f->c, f->left, g->n, fit, INK_PEAK, 1.6, DASH_NONE);
+}
+
+static void draw_onset(const struct growth *g)
+{
+    const struct frame *f = &g->frame;
+    double x = scale_px_clamped(&f->x.scale, g->onset);
+    const char *text =
+        arena_printf(f->c->arena, "growth from step %s", say_number(f->c->arena, round(g->onset)));
+    double width = canvas_text_width(f->c, 12, text);
+    canvas_line(f->c, x, f->top, x, f->bottom, INK_MUTED, 1, DASH_DOTTED);
+    /* Above the area, where no line runs. */
+    x = fmin(fmax(x, f->left + width / 2), f->right - width / 2);
+    canvas_text(f->c, x, f->top - 8, ANCHOR_MIDDLE, 12, INK_MUTED, 0, text);
+}
+
+static void label(const struct growth *g)
+{
+    const struct frame *f = &g->frame;
+    struct arena *arena = f->c->arena;
+    struct labels labels = {.n = 0};
+    double last = NAN, x_end = isnan(g->end_x) ? f->x.scale.hi : g->end_x;
+    for (size_t i = 0; i < g->n; i++)
+        last = isnan(g->floor[i]) ? last : g->floor[i];
+    const char *interval = isfinite(g->leak->slope_low) && isfinite(g->leak->slope_high)
+                               ? arena_printf(arena, "%s to", say_bytes(arena, g->leak->slope_low))
+                               : NULL;
+    labels_add(&labels, scale_px_clamped(&f->y.scale, fit_at(g, g->leak->slope_bytes_per_step, x_end)),
+               INK_PEAK, arena_printf(arena, "fit %s", say_rate(arena, g->leak->slope_bytes_per_step)),
+               interval ? arena_printf(arena, "95 %%: %s", interval) : NULL,
+               interval ? say_rate(arena, g->leak->slope_high) : NULL);
+    labels_add(&labels, scale_px_clamped(&f->y.scale, last), INK_ALLOCATED, "floor", NULL, NULL);
+    if (!isnan(g->end_x))
+        labels_add(&labels, f->top, INK_OOM, say_end(arena, g->run), NULL, NULL);
+    labels_place(&labels, f->top - 6, f->bottom + 8);
+    labels_draw(&labels, f->c, f->right + 1, f->right + 12, f->c->width - f->right - 16);
+}
+
+static void describe(const struct growth *g, struct picture *p)
+{
+    struct arena *arena = g->frame.c->arena;
+    const struct leak_figures *l = g->leak;
+    const char *what = plot_field_name(l->column), *rate = say_rate(arena, l->slope_bytes_per_step);
+    const char *from = say_number(arena, round(g->onset));
+    p->title = arena_printf(
+        arena, "The floor of %s grows %s from step %s on; the axis starts at its level there, %s", what, rate,
+        from, say_bytes(arena, g->level));
+    p->alt = arena_printf(arena,
+                          "Growth of the %s floor of %s: %s from step %s on (95 %% interval %s to %s), "
+                          "%s above the level of %s at the end%s.",
+                          what, say_run(g->frame.c, g->run, true), rate, from, say_bytes(arena, l->slope_low),
+                          say_rate(arena, l->slope_high), say_bytes(arena, g->top_bytes),
+                          say_bytes(arena, g->level), say_end_tail(arena, "; ", g->run));
+    p->caption =
+        arena_printf(arena,
+                     "%s: least value of the training steps in each %d pixels, minus the level where the "
+                     "growth began; robust slope with its 95 %% interval",
+                     say_source(g->frame.c, g->run), BIN);
+}
+
+bool plot_growth(struct canvas *c, const struct analysis *a, struct picture *p)
+{
+    struct growth g;
+    const struct run_report *run = plot_lead(a);
+    if (!run || !growth_init(&g, c, run))
+        return false;
+    set_y(&g);
+    describe(&g, p);
+    frame_title(&g.frame, p->title,
+                arena_printf(c->arena,
+                             "%s; floor = least value within %d pixels, training steps; GiB = 2^30 bytes",
+                             say_source(c, run), BIN));
+    frame_grid(&g.frame);
+    draw_onset(&g);
+    double *floor_px = arena_alloc(c->arena, g.n * sizeof *floor_px);
+    memcpy(floor_px, g.floor, g.n * sizeof *floor_px);
+    frame_y_px(&g.frame, floor_px, g.n);
+    canvas_trace(c, g.frame.left, g.n, floor_px, INK_ALLOCATED, 1.6, DASH_NONE);
+    draw_fit(&g);
+    if (!isnan(g.end_x)) {
+        double x = scale_px_clamped(&g.frame.x.scale, g.end_x);
+        canvas_rect(c, x - 1, g.frame.top, x + 1, g.frame.bottom, INK_OOM, 1);
+        canvas_mark(c, MARK_X, x, g.frame.top, 12, INK_OOM);
+    }
+    frame_axes(&g.frame);
+    label(&g);
+    return true;
+}

@@ -1,0 +1,472 @@
+/* The memory of the leading run along its steps, with everything that happened to it. */
+#include "draw/timeline.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    MANY_RANKS = 16,
+    EPOCH_TICKS = 200
+};
+
+/* --- other runs ---------------------------------------------------------------------- */
+
+struct others {
+    const struct run_report *seeds[TIMELINE_OTHERS]; /* n_seeds: other runs, the same rank */
+    double *line[TIMELINE_OTHERS];                   /* greatest value of each column [B] */
+    size_t n_seeds, left_out;
+    const struct run_report **ranks; /* n_ranks: other ranks of the leading run, when there are many */
+    double *low, *median, *high;     /* over those, of each column [B] */
+    size_t n_ranks;
+    double max_bytes;
+};
+
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_run(const struct run_report *a, const struct run_report *b)
+{
+    return a->run && b->run ? strcmp(a->run, b->run) == 0 : a->run == b->run;
+}
+
+/* The greatest value of each column of another run, on the leading run's axis. */
+static double *other_line(const struct timeline *t, const struct run_report *r, enum field field)
+{
+    struct reduced d;
+    struct canvas *c = t->frame.c;
+    struct reduce_spec spec = {.x = t->x_kind,
+                               .lo = t->frame.x.scale.lo,
+                               .hi = t->frame.x.scale.hi,
+                               .n_columns = t->data.n_columns,
+                               .fields = &field,
+                               .n_fields = 1,
+                               .phase = -1};
+    reduce(&d, c->arena, r->series, &spec);
+    double *v = d.segments[0].field[0].max;
+    for (size_t s = 1; s < d.n_segments; s++)
+        for (size_t i = 0; i < d.n_columns; i++)
+            v[i] = fmax(v[i], d.segments[s].field[0].max[i]);
+    reduce_join(v, d.n_columns);
+    return v;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void band_of_ranks(struct others *o, const struct timeline *t, enum field field)
+{
+    size_t n = t->data.n_columns;
+    struct arena *arena = t->frame.c->arena;
+    double **lines = arena_alloc(arena, o->n_ranks * sizeof *lines);
+    double *sorted = arena_alloc(arena, o->n_ranks * sizeof *sorted);
+    for (size_t k = 0; k < o->n_ranks; k++)
+        lines[k] = other_line(t, o->ranks[k], field);
+    o->low = arena_alloc(arena, 3 * n * sizeof(double));
+    o->median = o->low + n;
+    o->high = o->median + n;
+    for (size_t i = 0; i < n; i++) {
+        size_t known = 0;
+        for (size_t k = 0; k < o->n_ranks; k++)
+            if (!isnan(lines[k][i]))
+                sorted[known++] = lines[k][i];
+        qsort(sorted, known, sizeof *sorted, by_value);
+        o->low[i] = known ? sorted[0] : NAN;
+        o->median[i] = known ? sorted[known / 2] : NAN;
+        o->high[i] = known ? sorted[known - 1] : NAN;
+        o->max_bytes = fmax(o->max_bytes, o->high[i]);
+    }
+}
+
+static void find_others(struct others *o, const struct timeline *t, const struct analysis *a)
+{
+    *o = (struct others){0};
+    enum field field = t->n_lines > 1 && t->lines[1].field == F_PEAK ? F_PEAK : t->lines[0].field;
+    o->ranks = arena_alloc(t->frame.c->arena, a->n_runs * sizeof *o->ranks);
+    for (size_t i = 0; i < a->n_runs; i++) {
+        const struct run_report *r = &a->runs[i];
+        if (r == t->run || !r->series || !series_has(r->series, field) ||
+            reduce_x_kind(r->series) != t->x_kind)
+            continue;
+        if (same_run(r, t->run)) {
+            o->ranks[o->n_ranks++] = r;
+        } else if (same_number(r->rank, t->run->rank)) {
+            if (o->n_seeds == TIMELINE_OTHERS)
+                o->left_out++;
+            else
+                o->seeds[o->n_seeds++] = r;
+        }
+    }
+    if (o->n_ranks + 1 < MANY_RANKS)
+        o->n_ranks = 0;
+    else
+        band_of_ranks(o, t, field);
+    for (size_t k = 0; k < o->n_seeds; k++) {
+        o->line[k] = other_line(t, o->seeds[k], field);
+        for (size_t i = 0; i < t->data.n_columns; i++)
+            o->max_bytes = fmax(o->max_bytes, o->line[k][i]);
+    }
+}
+
+static double last_value(const double *v, size_t n, size_t *at)
+{
+    for (size_t i = n; i-- > 0;)
+        if (!isnan(v[i])) {
+            *at = i;
+            return v[i];
+        }
+    return NAN;
+}
+
+static void draw_others(const struct others *o, const struct timeline *t, struct labels *labels)
+{
+    const struct frame *f = &t->frame;
+    size_t n = t->data.n_columns, at = 0;
+    if (o->n_ranks) {
+        double y = scale_px_clamped(&f->y.scale, last_value(o->median, n, &at));
+        const char *what = arena_printf(f->c->arena, "%zu other ranks:", o->n_ranks);
+        frame_y_px(f, o->low, 3 * n);
+        canvas_columns(f->c, f->left, n, o->high, o->low, INK_MUTED, 0.25);
+        canvas_trace(f->c, f->left, n, o->median, INK_MUTED, 1, DASH_NONE);
+        labels_add(labels, y, INK_MUTED, what, "range and median", NULL);
+    }
+    for (size_t k = 0; k < o->n_seeds; k++) {
+        double y = scale_px_clamped(&f->y.scale, last_value(o->line[k], n, &at));
+        if (isnan(y))
+            continue;
+        frame_y_px(f, o->line[k], n);
+        canvas_trace(f->c, f->left, n, o->line[k], INK_MUTED, 1, DASH_NONE);
+        f->c->items[f->c->n - 1].alpha = 0.5;
+        canvas_mark(f->c, MARK_DOT, f->left + (double)at / CANVAS_SCALE, y, 5, INK_MUTED);
+        const char *end = say_end(f->c->arena, o->seeds[k]);
+        const char *name = say_run(f->c, o->seeds[k], false);
+        labels_add(labels, y, INK_MUTED, end ? arena_printf(f->c->arena, "%s: %s", name, end) : name, NULL,
+                   NULL);
+    }
+}
+
+/* --- what happened -------------------------------------------------------------------------- */
+
+/* Bands of evaluation; returns the place of the widest, or NAN when none was drawn. */
+static double draw_eval(const struct timeline *t)
+{
+    const struct frame *f = &t->frame;
+    double widest = 0, where = NAN, end = -INFINITY, covered = 0;
+    if (t->x_kind != X_STEP || t->run->n_eval_spans == 0)
+        return NAN;
+    size_t first = f->c->n;
+    for (size_t i = 0; i < t->run->n_eval_spans; i++) {
+        double x = scale_px_clamped(&f->x.scale, t->run->eval_spans[i].from);
+        double x2 = scale_px_clamped(&f->x.scale, t->run->eval_spans[i].to);
+        x2 = fmin(fmax(x2, x + 2), f->right);
+        x = fmax(x, end);
+        if (!(x2 > x))
+            continue;
+        canvas_rect(f->c, x, f->top, x2, f->bottom, INK_BAND, 1);
+        covered += x2 - x;
+        end = x2;
+        if (x2 - x > widest) {
+            widest = x2 - x;
+            where = (x + x2) / 2;
+        }
+    }
+    if (covered <= 0.6 * (f->right - f->left))
+        return where;
+    f->c->n = first; /* a grey picture says nothing */
+    return NAN;
+}
+
+/* The least and greatest [px] of all lines between two x [px]. */
+static void lines_within(const struct timeline *t, double x, double x2, double *top, double *bottom)
+{
+    const struct frame *f = &t->frame;
+    *top = f->bottom;
+    *bottom = f->top;
+    for (size_t i = 0; i < t->data.n_columns; i++) {
+        double at = f->left + (double)i / CANVAS_SCALE;
+        if (at < x - 8 || at > x2 + 8)
+            continue;
+        for (size_t s = 0; s < t->data.n_segments; s++)
+            for (size_t k = 0; k < t->n_lines; k++) {
+                const struct reduced_field *r = &t->data.segments[s].field[k];
+                *top = fmin(*top, scale_px_clamped(&f->y.scale, r->max[i]));
+                *bottom = fmax(*bottom, scale_px_clamped(&f->y.scale, r->min[i]));
+            }
+    }
+    if (t->show_capacity) {
+        *top = fmin(*top, timeline_end_y(t));
+        *bottom = fmax(*bottom, timeline_end_y(t));
+    }
+}
+
+static void label_eval(const struct timeline *t, double x, struct labels *labels)
+{
+    const struct frame *f = &t->frame;
+    double half = canvas_text_width(f->c, 12, "eval") / 2, top, bottom;
+    if (isnan(x))
+        return;
+    x = fmin(fmax(x, f->left + half + 4), f->right - half - 4);
+    lines_within(t, x - half, x + half, &top, &bottom);
+    if (bottom < f->bottom - 28)
+        canvas_text(f->c, x, f->bottom - 10, ANCHOR_MIDDLE, 12, INK_EVAL, 0, "eval");
+    else if (top > f->top + 26)
+        canvas_text(f->c, x, f->top + 16, ANCHOR_MIDDLE, 12, INK_EVAL, 0, "eval");
+    else
+        labels_add(labels, f->bottom - 24, INK_EVAL, "shaded: eval", NULL, NULL);
+}
+
+static void draw_epochs(const struct timeline *t)
+{
+    const struct frame *f = &t->frame;
+    const struct run_report *r = t->run;
+    if (t->x_kind != X_STEP || r->n_epochs_at == 0)
+        return;
+    double free_from = f->left - 4;
+    bool any = false;
+    for (size_t i = 0; i < r->n_epochs_at; i++) {
+        double x = scale_px(&f->x.scale, r->epochs_at[i].from);
+        if (!(x >= f->left - 0.5 && x <= f->right + 0.5))
+            continue;
+        const char *number = say_number(f->c->arena, r->epochs_at[i].to);
+        double half = canvas_text_width(f->c, 11, number) / 2;
+        bool labelled = x - half >= free_from;
+        if (!labelled && r->n_epochs_at > EPOCH_TICKS)
+            continue;
+        canvas_rect(f->c, x - 0.5, f->top - 6, x + 0.5, f->top, INK_MUTED, 1);
+        if (!labelled)
+            continue;
+        canvas_text(f->c, x, f->top - 9, ANCHOR_MIDDLE, 11, INK_MUTED, 0, number);
+        free_from = x + half + 14;
+        any = true;
+    }
+    if (any)
+        canvas_text(f->c, f->left - 12, f->top - 9, ANCHOR_RIGHT, 11, INK_MUTED, f->left - 12, "epoch");
+}
+
+static bool survived(const struct timeline *t, const struct event *e)
+{
+    if (e->kind != EVENT_OOM)
+        return false;
+    if (record_has(&e->rec, F_RECOVERED))
+        return record_number(&e->rec, F_RECOVERED) != 0;
+    return e->row < t->run->series->rows && timeline_event_x(t, e) < t->end_x;
+}
+
+static void draw_events(const struct timeline *t, struct labels *labels)
+{
+    const struct frame *f = &t->frame;
+    const struct series *s = t->run->series;
+    double last_save = -INFINITY, last_oom = -INFINITY, oom_y = timeline_end_y(t);
+    size_t saves = 0, ooms = 0;
+    for (size_t i = 0; i < s->n_events; i++) {
+        const struct event *e = &s->events[i];
+        double x = scale_px(&f->x.scale, timeline_event_x(t, e));
+        if (!(x >= f->left && x <= f->right))
+            continue;
+        if (e->kind == EVENT_SAVE) {
+            saves++;
+            if (x - last_save >= 5)
+                canvas_mark(f->c, MARK_DIAMOND, last_save = x, f->bottom, 9, INK_TEXT);
+        } else if (survived(t, e)) {
+            ooms++;
+            if (x - last_oom >= 8)
+                canvas_mark(f->c, MARK_X_HOLLOW, last_oom = x, oom_y, 12, INK_OOM);
+        }
+    }
+    if (saves)
+        labels_add(labels, f->bottom, INK_TEXT, saves == 1 ? "diamond: saved" : "diamonds: saved", NULL,
+                   NULL);
+    if (ooms)
+        labels_add(labels, oom_y + 1, INK_OOM,
+                   arena_printf(f->c->arena, "hollow X: %zu OOM%s", ooms, ooms == 1 ? "" : "s"),
+                   "caught, went on", NULL);
+}
+
+static void draw_restarts(const struct timeline *t, struct labels *labels)
+{
+    const struct frame *f = &t->frame;
+    size_t drawn = 0;
+    for (size_t s = 1; s < t->data.n_segments; s++) {
+        const double *v = t->data.segments[s].field[0].mean;
+        for (size_t i = 0; i < t->data.n_columns; i++) {
+            if (isnan(v[i]))
+                continue;
+            double x = f->left + (double)i / CANVAS_SCALE;
+            canvas_line(f->c, x, f->top, x, f->bottom, INK_MUTED, 1, DASH_DOTTED);
+            drawn++;
+            break;
+        }
+    }
+    if (drawn)
+        labels_add(labels, f->bottom - 16, INK_MUTED, "dotted upright:", "restart", NULL);
+}
+
+static void label_lines(const struct timeline *t, struct labels *labels)
+{
+    struct arena *arena = t->frame.c->arena;
+    const struct run_report *r = t->run;
+    for (size_t k = 0; k < t->n_lines; k++) {
+        const char *name = plot_field_name(t->lines[k].field);
+        double y = scale_px_clamped(&t->frame.y.scale, timeline_last(t, k));
+        labels_add(labels, y, t->lines[k].ink, name, NULL, NULL);
+    }
+    if (t->show_capacity)
+        labels_add(labels, timeline_end_y(t), INK_TEXT,
+                   arena_printf(arena, "capacity %s", say_bytes(arena, r->capacity_bytes)), NULL, NULL);
+    else if (r->capacity_bytes > 0 && t->lines[0].field != F_HOST_RSS)
+        labels_add(labels, t->frame.top, INK_TEXT, "capacity, above:", say_bytes(arena, r->capacity_bytes),
+                   NULL);
+    if (isnan(t->end_x))
+        return;
+    double asked = r->failure.requested_bytes, left = r->failure.free_bytes;
+    const char *line2 =
+        r->has_failure && !isnan(asked) ? arena_printf(arena, "asked %s", say_bytes(arena, asked)) : NULL;
+    const char *line3 =
+        r->has_failure && !isnan(left) ? arena_printf(arena, "free %s", say_bytes(arena, left)) : NULL;
+    labels_add(labels, timeline_end_y(t) - 1, INK_OOM, say_end(arena, r), line2 ? line2 : line3,
+               line2 ? line3 : NULL);
+}
+
+/* The greatest value where it stands out of the line that shows it. */
+static void mark_highest(const struct timeline *t)
+{
+    size_t k = t->n_lines > 1 && t->lines[1].field == F_PEAK ? 1 : 0, best = 0;
+    const struct frame *f = &t->frame;
+    double max = timeline_max(t, k);
+    for (size_t s = 0; s < t->data.n_segments; s++)
+        for (size_t i = 0; i < t->data.n_columns; i++)
+            if (t->data.segments[s].field[k].max[i] == max)
+                best = i;
+    double x = f->left + (double)best / CANVAS_SCALE, y = scale_px_clamped(&f->y.scale, max);
+    if (max > 0 && y < f->bottom - 4)
+        canvas_mark(f->c, MARK_TRIANGLE, x, y - 5, 8, t->lines[k].ink);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static double greatest(const struct timeline *t)
+{
+    return timeline_max(t, t->n_lines > 1 && t->lines[1].field == F_PEAK ? 1 : 0);
+}
+
+static const char *share_text(struct arena *arena, const struct timeline *t)
+{
+    double share = greatest(t) / t->run->capacity_bytes;
+    if (!(t->run->capacity_bytes > 0) || t->lines[0].field == F_HOST_RSS)
+        return say_bytes(arena, greatest(t));
+    return arena_printf(arena, "%s of %s (%.0f %%)", say_bytes(arena, greatest(t)),
+                        say_bytes(arena, t->run->capacity_bytes), share * 100);
+}
+
+static const char *title_of(struct arena *arena, const struct timeline *t)
+{
+    const struct run_report *r = t->run;
+    const char *tail = say_end_tail(arena, ": ", r);
+    switch (r->verdict.cause) {
+    case CAUSE_LEAK:
+        if (r->has_leak && isfinite(r->leak.slope_bytes_per_step))
+            return arena_printf(arena, "%s memory grows %s%s", plot_field_name(r->leak.column),
+                                say_rate(arena, r->leak.slope_bytes_per_step),
+                                say_end_tail(arena, " until ", r));
+        break;
+    case CAUSE_PEAK:
+        if (r->has_peak && r->peak.typical_bytes > 0)
+            return arena_printf(arena, "a step usually peaks at %s, the largest batch at %s%s",
+                                say_bytes(arena, r->peak.typical_bytes),
+                                say_bytes(arena, fmax(r->peak.max_bytes, r->peak.failing_predicted_bytes)),
+                                tail);
+        break;
+    case CAUSE_EVAL:
+        if (r->has_eval && r->eval.peak_bytes > 0 && r->eval.train_peak_bytes > 0)
+            return arena_printf(arena, "evaluation peaks at %s, training at %s%s",
+                                say_bytes(arena, r->eval.peak_bytes),
+                                say_bytes(arena, r->eval.train_peak_bytes), tail);
+        break;
+    case CAUSE_CAPACITY:
+        return arena_printf(arena, "ordinary steps reach %s%s", share_text(arena, t), tail);
+    case CAUSE_NONE:
+        return arena_printf(arena, "peak %s, no cause for an OOM shown", share_text(arena, t));
+    case CAUSE_UNKNOWN:
+        break;
+    }
+    return arena_printf(arena, "greatest %s %s%s", plot_field_name(t->lines[0].field), share_text(arena, t),
+                        tail);
+}
+
+static const char *capitalised(struct arena *arena, const char *text)
+{
+    char *copy = arena_strndup(arena, text, strlen(text));
+    if (copy[0] >= 'a' && copy[0] <= 'z')
+        copy[0] = (char)(copy[0] - 'a' + 'A');
+    return copy;
+}
+
+static const char *alt_of(struct canvas *c, const struct timeline *t)
+{
+    struct arena *arena = c->arena;
+    const struct run_report *r = t->run;
+    const char *text =
+        arena_printf(arena, "Memory of %s along %s: %s from 0 to %s", say_run(c, r, true), t->frame.x.title,
+                     plot_field_name(t->lines[0].field), say_bytes(arena, timeline_max(t, 0)));
+    if (t->n_lines > 1 && t->lines[1].field == F_PEAK)
+        text = arena_printf(arena, "%s, peak up to %s", text, say_bytes(arena, timeline_max(t, 1)));
+    if (r->capacity_bytes > 0)
+        text = arena_printf(arena, "%s, capacity %s", text, say_bytes(arena, r->capacity_bytes));
+    text = arena_printf(arena, "%s%s", text, say_end_tail(arena, "; ", r));
+    if (r->has_failure && !isnan(r->failure.requested_bytes))
+        text =
+            arena_printf(arena, "%s, which asked for %s", text, say_bytes(arena, r->failure.requested_bytes));
+    return arena_printf(arena, "%s.", text);
+}
+
+static void describe(struct canvas *c, const struct timeline *t, const struct others *o, struct picture *p)
+{
+    struct arena *arena = c->arena;
+    p->title = capitalised(arena, title_of(arena, t));
+    p->alt = alt_of(c, t);
+    const char *grey = "";
+    if (o->n_ranks)
+        grey = arena_printf(arena, "; grey: range and median of %zu other ranks", o->n_ranks);
+    else if (o->n_seeds)
+        grey = arena_printf(arena, "; grey: %zu other run%s%s", o->n_seeds, o->n_seeds == 1 ? "" : "s",
+                            o->left_out ? arena_printf(arena, ", %zu more are not drawn", o->left_out) : "");
+    p->caption =
+        arena_printf(arena, "%s: %zu rows reduced to least, mean and greatest value in %zu columns%s",
+                     say_source(c, t->run), t->run->series->rows, t->data.n_columns, grey);
+}
+
+bool plot_timeline(struct canvas *c, const struct analysis *a, struct picture *p)
+{
+    const struct run_report *run = plot_lead(a);
+    struct frame area;
+    struct timeline t;
+    struct others others;
+    struct labels labels = {.n = 0};
+    frame_init(&area, c);
+    if (!run || !timeline_init(&t, &area, run))
+        return false;
+    find_others(&others, &t, a);
+    timeline_set_y(&t, others.max_bytes);
+    describe(c, &t, &others, p);
+    frame_title(&t.frame, p->title,
+                arena_printf(c->arena, "%s; envelope = min to max within one pixel column; GiB = 2^30 bytes",
+                             say_source(c, run)));
+    double eval_x = draw_eval(&t);
+    frame_grid(&t.frame);
+    label_lines(&t, &labels);
+    draw_others(&others, &t, &labels);
+    draw_restarts(&t, &labels);
+    timeline_draw_lines(&t);
+    mark_highest(&t);
+    timeline_draw_end(&t);
+    frame_axes(&t.frame);
+    draw_events(&t, &labels);
+    draw_epochs(&t);
+    label_eval(&t, eval_x, &labels);
+    labels_place(&labels, t.frame.top - 6, t.frame.bottom + 10);
+    labels_draw(&labels, c, t.frame.right + 1, t.frame.right + 12, c->width - t.frame.right - 16);
+    return true;
+}
