@@ -22,7 +22,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct session {
@@ -445,28 +444,11 @@ static int print_text(struct session *s)
     return result;
 }
 
-/* The creation time comes from --timestamp or SOURCE_DATE_EPOCH, never from a clock. NULL, or what is wrong.
- */
-static const char *find_timestamp(struct options *o, struct arena *a)
-{
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    uint64_t seconds;
-    struct tm tm;
-    char text[32];
-    if (o->timestamp || !epoch || !*epoch)
-        return NULL;
-    time_t t = num_parse_u64(str_of(epoch), &seconds) && seconds < 253402300800u ? (time_t)seconds : -1;
-    if (t < 0 || !gmtime_r(&t, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-        return arena_printf(a, "SOURCE_DATE_EPOCH: \"%s\" is no number of seconds", epoch);
-    o->timestamp = arena_strndup(a, text, strlen(text));
-    return NULL;
-}
-
 static int run(struct session *s, int argc, char **argv)
 {
     const char *why = options_parse(&s->o, argc, argv, &s->arena);
     if (!why)
-        why = find_timestamp(&s->o, &s->arena);
+        why = options_timestamp(&s->o, &s->arena);
     if (why)
         return fail(EXIT_USAGE, "%s", why);
     term_init(&s->term, &s->o);

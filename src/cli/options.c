@@ -8,6 +8,8 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdlib.h>
+#include <time.h>
 
 enum option_id {
 #define GROUP(title)
@@ -186,6 +188,21 @@ bool options_is_rfc3339(const char *text)
         if (zone[k] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != zone[k])
             return false;
     return text[i] == '\0';
+}
+
+const char *options_timestamp(struct options *o, struct arena *a)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    uint64_t seconds;
+    struct tm tm;
+    char text[32];
+    if (o->timestamp || !epoch || !*epoch)
+        return NULL;
+    time_t t = num_parse_u64(str_of(epoch), &seconds) && seconds < 253402300800u ? (time_t)seconds : -1;
+    if (t < 0 || !gmtime_r(&t, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        return arena_printf(a, "SOURCE_DATE_EPOCH: \"%s\" is no number of seconds", epoch);
+    o->timestamp = arena_strndup(a, text, strlen(text));
+    return NULL;
 }
 
 static const char *parse_steps(struct options *o, const char *text, struct arena *a)

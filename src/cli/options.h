@@ -71,6 +71,9 @@ struct options {
  * wrong with it and what would be right. argv may be reordered and must outlive o. */
 const char *options_parse(struct options *o, int argc, char **argv, struct arena *a);
 
+/* The creation time comes from --timestamp or SOURCE_DATE_EPOCH, never from a clock. NULL, or what is wrong.
+ */
+const char *options_timestamp(struct options *o, struct arena *a);
 /* "80GB" -> 80e9 [B], "79.2GiB" -> 79.2 * 2^30. False on a bare number, an
  * unknown unit, zero, and what is no number. */
 bool options_size(double *out_bytes, const char *text);
