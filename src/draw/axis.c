@@ -8,7 +8,7 @@ enum {
     MARGIN = 16
 };
 
-void frame_init(struct frame *f, struct canvas *c)
+void plot_frame_init(struct frame *f, struct canvas *c)
 {
     *f = (struct frame){.c = c,
                         .left = PLOT_LEFT,

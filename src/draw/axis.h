@@ -32,7 +32,7 @@ struct frame {
 };
 
 /* The usual plotting area of a picture. */
-void frame_init(struct frame *f, struct canvas *c);
+void plot_frame_init(struct frame *f, struct canvas *c);
 /* Columns of pixels across the plotting area, for reduce(). */
 size_t frame_columns(const struct frame *f);
 /* Axes over lo..hi (finite, lo <= hi; widened where they are equal). */

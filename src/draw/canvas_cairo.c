@@ -1,4 +1,6 @@
-/* The painting of a canvas: columns are written straight into the pixels, the rest by cairo. */
+/* The painting of a canvas: columns and rectangles are written straight into the pixels; cairo
+ * draws lines, marks and texts into a mask, whose coverage is rounded to a few levels before it
+ * goes into the pixels. So a picture has few colours, and its PNG a palette. */
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "draw/canvas.h"
@@ -85,29 +87,38 @@ double font_advance(const struct font *f, uint32_t code)
 
 /* --- pixels ---------------------------------------------------------------------------- */
 
-struct painter {
-    cairo_t *cr;
-    cairo_surface_t *surface;
-    unsigned char *data;
-    int stride, width, height; /* [B], [px] */
-    enum theme theme;
-    const struct font *font;
+enum {
+    OPAQUE = 256
 };
 
-static uint32_t mix(uint32_t under, uint32_t over, unsigned alpha /* 0..256 */)
+struct painter {
+    uint32_t *px;      /* width * height */
+    int width, height; /* [px] of the PNG */
+    enum theme theme;
+    const struct font *font;
+    cairo_surface_t *mask; /* one byte of coverage for each pixel; empty between items */
+    cairo_t *cr;           /* draws on the mask, in CSS pixels */
+};
+
+static uint32_t mix(uint32_t under, uint32_t over, unsigned alpha)
 {
     uint32_t out = 0;
     for (int shift = 0; shift <= 16; shift += 8) {
         uint32_t u = under >> shift & 255, o = over >> shift & 255;
-        out |= (u * (256 - alpha) + o * alpha + 128) >> 8 << shift;
+        out |= (u * (OPAQUE - alpha) + o * alpha + OPAQUE / 2) / OPAQUE << shift;
     }
     return out;
 }
 
 static void blend(const struct painter *p, int x, int y, uint32_t rgb, unsigned alpha)
 {
-    uint32_t *px = (uint32_t *)(void *)(p->data + (size_t)y * (size_t)p->stride) + x;
-    *px = alpha >= 256 ? rgb : mix(*px & 0xFFFFFF, rgb, alpha);
+    uint32_t *px = p->px + (size_t)y * (size_t)p->width + x;
+    *px = alpha >= OPAQUE ? rgb : mix(*px, rgb, alpha);
+}
+
+static unsigned alpha_of(const struct item *it)
+{
+    return (unsigned)(it->alpha * OPAQUE + 0.5);
 }
 
 /* One column of pixels from y to y2; the share of a pixel that is covered is rounded to
@@ -130,12 +141,11 @@ static void fill_column(const struct painter *p, int x, double y, double y2, uin
 static void paint_columns(const struct painter *p, const struct item *it)
 {
     uint32_t rgb = palette_rgb(it->ink, p->theme);
-    unsigned alpha = (unsigned)(it->alpha * 256 + 0.5);
     int x0 = (int)lround(it->x * CANVAS_SCALE);
     for (size_t i = 0; i < it->n; i++)
         if (!isnan(it->top[i]) && !isnan(it->bottom[i]))
             fill_column(p, x0 + (int)i, (double)it->top[i] * CANVAS_SCALE,
-                        (double)it->bottom[i] * CANVAS_SCALE, rgb, alpha);
+                        (double)it->bottom[i] * CANVAS_SCALE, rgb, alpha_of(it));
 }
 
 static int pixel(double css, int limit)
@@ -147,12 +157,11 @@ static int pixel(double css, int limit)
 static void paint_rect(const struct painter *p, const struct item *it)
 {
     uint32_t rgb = palette_rgb(it->ink, p->theme);
-    unsigned alpha = (unsigned)(it->alpha * 256 + 0.5);
     int x = pixel(it->x, p->width), x2 = pixel(it->x2, p->width);
     int y = pixel(it->y, p->height), y2 = pixel(it->y2, p->height);
     for (int row = y; row < y2; row++)
         for (int col = x; col < x2; col++)
-            blend(p, col, row, rgb, alpha);
+            blend(p, col, row, rgb, alpha_of(it));
 }
 
 static void paint_cells(const struct painter *p, const struct item *it)
@@ -174,12 +183,31 @@ static void paint_cells(const struct painter *p, const struct item *it)
     }
 }
 
-/* --- cairo -------------------------------------------------------------------------------- */
+/* --- mask -------------------------------------------------------------------------------- */
 
-static void set_ink(const struct painter *p, enum ink ink)
+/* Moves what was drawn on the mask between x, y and x2, y2 [CSS px] into the pixels, and clears it there. */
+static void stamp(const struct painter *p, enum ink ink, double x, double y, double x2, double y2)
 {
+    enum {
+        LEVELS = 8
+    };
     uint32_t rgb = palette_rgb(ink, p->theme);
-    cairo_set_source_rgb(p->cr, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0, (rgb & 255) / 255.0);
+    int left = pixel(x - 1, p->width), right = pixel(x2 + 1, p->width);
+    int top = pixel(y - 1, p->height), bottom = pixel(y2 + 1, p->height);
+    cairo_surface_flush(p->mask);
+    int stride = cairo_image_surface_get_stride(p->mask);
+    unsigned char *data = cairo_image_surface_get_data(p->mask);
+    for (int row = top; data && row < bottom; row++) {
+        unsigned char *cover = data + (size_t)row * (size_t)stride;
+        for (int col = left; col < right; col++) {
+            unsigned level = (cover[col] * LEVELS + 127u) / 255u;
+            if (level)
+                blend(p, col, row, rgb, level * OPAQUE / LEVELS);
+        }
+        if (right > left)
+            memset(cover + left, 0, (size_t)(right - left));
+    }
+    cairo_surface_mark_dirty(p->mask);
 }
 
 static void paint_line(const struct painter *p, const struct item *it)
@@ -200,6 +228,8 @@ static void paint_line(const struct painter *p, const struct item *it)
     cairo_move_to(p->cr, it->x, it->y);
     cairo_line_to(p->cr, it->x2, it->y2);
     cairo_stroke(p->cr);
+    stamp(p, it->ink, fmin(it->x, it->x2) - it->size, fmin(it->y, it->y2) - it->size,
+          fmax(it->x, it->x2) + it->size, fmax(it->y, it->y2) + it->size);
 }
 
 static void mark_path(cairo_t *cr, enum mark mark, double x, double y, double r)
@@ -234,44 +264,57 @@ static void mark_path(cairo_t *cr, enum mark mark, double x, double y, double r)
     }
 }
 
+/* The mark's outline in a width [px], and its inside when filled. */
+static void stamp_mark(const struct painter *p, const struct item *it, enum ink ink, double width,
+                       bool filled)
+{
+    double r = it->size / 2, reach = r + width;
+    mark_path(p->cr, it->mark, it->x, it->y, r);
+    cairo_set_line_width(p->cr, width);
+    if (filled)
+        cairo_fill_preserve(p->cr);
+    if (width > 0)
+        cairo_stroke_preserve(p->cr);
+    cairo_new_path(p->cr);
+    stamp(p, ink, it->x - reach, it->y - reach, it->x + reach, it->y + reach);
+}
+
 static void paint_mark(const struct painter *p, const struct item *it)
 {
     cairo_set_antialias(p->cr, CAIRO_ANTIALIAS_DEFAULT);
     cairo_set_dash(p->cr, NULL, 0, 0);
-    mark_path(p->cr, it->mark, it->x, it->y, it->size / 2);
-    bool cross = it->mark == MARK_X || it->mark == MARK_X_HOLLOW;
     /* A rim in the page's colour keeps a mark apart from the lines under it. */
-    set_ink(p, INK_PAGE);
-    cairo_set_line_width(p->cr, cross ? 5.5 : 3);
-    cairo_stroke_preserve(p->cr);
-    set_ink(p, it->ink);
-    if (cross) {
-        cairo_set_line_width(p->cr, it->mark == MARK_X ? 2.5 : 3.5);
-        cairo_stroke_preserve(p->cr);
-    } else if (it->mark != MARK_RING) {
-        cairo_fill(p->cr);
+    switch (it->mark) {
+    case MARK_X:
+        stamp_mark(p, it, INK_PAGE, 5.5, false);
+        stamp_mark(p, it, it->ink, 2.5, false);
+        break;
+    case MARK_X_HOLLOW:
+        stamp_mark(p, it, INK_PAGE, 5.5, false);
+        stamp_mark(p, it, it->ink, 3.5, false);
+        stamp_mark(p, it, INK_PAGE, 1.3, false);
+        break;
+    case MARK_RING:
+        stamp_mark(p, it, INK_PAGE, 3, true);
+        stamp_mark(p, it, it->ink, 1.6, false);
+        break;
+    case MARK_DIAMOND:
+    case MARK_TRIANGLE:
+    case MARK_DOT:
+        stamp_mark(p, it, INK_PAGE, 3, true);
+        stamp_mark(p, it, it->ink, 0, true);
+        break;
     }
-    if (it->mark == MARK_RING) {
-        set_ink(p, INK_PAGE);
-        cairo_fill_preserve(p->cr);
-        set_ink(p, it->ink);
-        cairo_set_line_width(p->cr, 1.6);
-        cairo_stroke(p->cr);
-    } else if (it->mark == MARK_X_HOLLOW) {
-        set_ink(p, INK_PAGE);
-        cairo_set_line_width(p->cr, 1.3);
-        cairo_stroke(p->cr);
-    }
-    cairo_new_path(p->cr);
 }
 
 static void paint_text(const struct painter *p, const struct item *it)
 {
     cairo_glyph_t glyphs[CANVAS_TEXT_MAX + 8];
     int n = 0;
-    double x = it->x - (it->anchor == ANCHOR_MIDDLE  ? it->width / 2
-                        : it->anchor == ANCHOR_RIGHT ? it->width
-                                                     : 0);
+    double from = it->x - (it->anchor == ANCHOR_MIDDLE  ? it->width / 2
+                           : it->anchor == ANCHOR_RIGHT ? it->width
+                                                        : 0);
+    double x = from;
     struct str rest = str_of(it->text);
     while (rest.n > 0 && n < CANVAS_TEXT_MAX) {
         uint32_t code = 0;
@@ -285,32 +328,38 @@ static void paint_text(const struct painter *p, const struct item *it)
     }
     cairo_set_font_size(p->cr, it->size);
     cairo_show_glyphs(p->cr, glyphs, n);
+    stamp(p, it->ink, from - it->size, it->y - 1.2 * it->size, x + it->size, it->y + 0.5 * it->size);
 }
 
 static void paint_item(const struct painter *p, const struct item *it)
 {
-    if (it->kind == ITEM_RECT || it->kind == ITEM_COLUMNS || it->kind == ITEM_CELLS) {
-        cairo_surface_flush(p->surface);
-        if (it->kind == ITEM_RECT)
-            paint_rect(p, it);
-        else if (it->kind == ITEM_CELLS)
-            paint_cells(p, it);
-        else
-            paint_columns(p, it);
-        cairo_surface_mark_dirty(p->surface);
-        return;
-    }
-    set_ink(p, it->ink);
-    if (it->kind == ITEM_LINE)
+    switch (it->kind) {
+    case ITEM_RECT:
+        paint_rect(p, it);
+        break;
+    case ITEM_COLUMNS:
+        paint_columns(p, it);
+        break;
+    case ITEM_CELLS:
+        paint_cells(p, it);
+        break;
+    case ITEM_LINE:
         paint_line(p, it);
-    else if (it->kind == ITEM_MARK)
+        break;
+    case ITEM_MARK:
         paint_mark(p, it);
-    else if (p->font)
-        paint_text(p, it);
+        break;
+    case ITEM_TEXT:
+        if (p->font)
+            paint_text(p, it);
+        break;
+    }
 }
 
-static void prepare(const struct painter *p)
+static void open_mask(struct painter *p)
 {
+    p->mask = cairo_image_surface_create(CAIRO_FORMAT_A8, p->width, p->height);
+    p->cr = cairo_create(p->mask);
     cairo_scale(p->cr, CANVAS_SCALE, CANVAS_SCALE);
     if (p->font)
         cairo_set_font_face(p->cr, p->font->cairo);
@@ -328,22 +377,18 @@ int canvas_paint(struct raster *out, const struct canvas *c, enum theme theme)
                         .height = (int)c->height * CANVAS_SCALE,
                         .theme = theme,
                         .font = c->font};
-    *out = (struct raster){NULL, p.width, p.height};
-    p.stride = p.width * 4;
-    out->px = mem_alloc((size_t)p.width * (size_t)p.height * sizeof *out->px);
-    p.data = (unsigned char *)out->px;
+    size_t n = (size_t)p.width * (size_t)p.height;
+    p.px = mem_alloc(n * sizeof *p.px);
+    *out = (struct raster){p.px, p.width, p.height};
     uint32_t page = palette_rgb(INK_PAGE, theme);
-    for (size_t i = 0; i < (size_t)p.width * (size_t)p.height; i++)
-        out->px[i] = page;
-    p.surface = cairo_image_surface_create_for_data(p.data, CAIRO_FORMAT_RGB24, p.width, p.height, p.stride);
-    p.cr = cairo_create(p.surface);
-    prepare(&p);
+    for (size_t i = 0; i < n; i++)
+        p.px[i] = page;
+    open_mask(&p);
     for (size_t i = 0; i < c->n && cairo_status(p.cr) == CAIRO_STATUS_SUCCESS; i++)
         paint_item(&p, &c->items[i]);
     cairo_status_t status = cairo_status(p.cr);
     cairo_destroy(p.cr);
-    cairo_surface_finish(p.surface);
-    cairo_surface_destroy(p.surface);
+    cairo_surface_destroy(p.mask);
     if (status == CAIRO_STATUS_SUCCESS)
         return 0;
     raster_release(out);

@@ -45,9 +45,9 @@ static const char *pair(struct arena *arena, double a, double b, const char *bet
     if (isnan(a) && isnan(b))
         return "not logged";
     if (isnan(b))
-        return say_bytes(arena, a);
+        return plot_say_bytes(arena, a);
     if (isnan(a))
-        return arena_printf(arena, "? %s %s", between, say_bytes(arena, b));
+        return arena_printf(arena, "? %s %s", between, plot_say_bytes(arena, b));
     struct buf text = {0};
     enum byte_unit u = num_byte_unit(fmax(a, b));
     num_put_bytes_in(&text, a, u);
@@ -68,17 +68,17 @@ static void find_facts(struct fact facts[4], struct canvas *c, const struct anal
     if (r->has_failure) {
         const char *phase =
             f->phase ? arena_printf(arena, ", %s", canvas_visible(c, str_of(f->phase), 20, 100)) : "";
-        facts[1] =
-            (struct fact){"Failed at", arena_printf(arena, "step %s%s", say_number(arena, f->step), phase)};
+        facts[1] = (struct fact){"Failed at",
+                                 arena_printf(arena, "step %s%s", plot_say_number(arena, f->step), phase)};
         facts[2] = (struct fact){"Asked / free", pair(arena, f->requested_bytes, f->free_bytes, "/")};
     } else {
         facts[1] = (struct fact){"Ended", outcome_name(r->outcome)};
-        facts[2] = (struct fact){"Steps", say_number(arena, r->steps)};
+        facts[2] = (struct fact){"Steps", plot_say_number(arena, r->steps)};
     }
     if (a->has_cross)
         facts[3] = (struct fact){"Failed runs",
-                                 arena_printf(arena, "%s of %s", say_number(arena, a->cross.runs_failed),
-                                              say_number(arena, a->cross.runs_total))};
+                                 arena_printf(arena, "%s of %s", plot_say_number(arena, a->cross.runs_failed),
+                                              plot_say_number(arena, a->cross.runs_total))};
     else
         facts[3] = (struct fact){"Repeatability", "1 run: not tested"};
 }
@@ -113,7 +113,7 @@ static void draw_small_timeline(struct canvas *c, const struct run_report *run, 
                    plot_field_name(t.lines[k].field), NULL, NULL);
     if (t.show_capacity)
         labels_add(&labels, timeline_end_y(&t), INK_TEXT,
-                   arena_printf(c->arena, "capacity %s", say_bytes(c->arena, run->capacity_bytes)), NULL,
+                   arena_printf(c->arena, "capacity %s", plot_say_bytes(c->arena, run->capacity_bytes)), NULL,
                    NULL);
     labels_place(&labels, f.top - 6, f.bottom + 6);
     labels_draw(&labels, c, f.right + 1, f.right + 12, 200);
@@ -131,7 +131,7 @@ void card_draw(struct canvas *c, const struct analysis *a, struct picture *p)
     canvas_rect(c, 0, 0, 12, c->height, v->status == STATUS_FAILED ? INK_OOM : INK_EVAL, 1);
     if (run)
         canvas_text(c, MARGIN, 46, ANCHOR_LEFT, 17, INK_MUTED, room,
-                    arena_printf(c->arena, "oomreport \xC2\xB7 %s", say_source(c, run)));
+                    arena_printf(c->arena, "oomreport \xC2\xB7 %s", plot_say_source(c, run)));
     canvas_text(c, MARGIN, 98, ANCHOR_LEFT, 42, INK_TEXT, room, p->title);
     if (v->summary)
         y += 30 * (double)canvas_paragraph(c, MARGIN, y, 22, 30, INK_TEXT, room, 3, v->summary);

@@ -6,7 +6,7 @@ const struct run_report *plot_lead(const struct analysis *a)
     return a->n_runs == 0 ? NULL : &a->runs[a->lead < a->n_runs ? a->lead : 0];
 }
 
-const char *say_bytes(struct arena *arena, double bytes)
+const char *plot_say_bytes(struct arena *arena, double bytes)
 {
     struct buf b = {0};
     num_put_bytes(&b, bytes);
@@ -15,12 +15,12 @@ const char *say_bytes(struct arena *arena, double bytes)
     return text;
 }
 
-const char *say_rate(struct arena *arena, double bytes_per_step)
+const char *plot_say_rate(struct arena *arena, double bytes_per_step)
 {
-    return arena_printf(arena, "%s/step", say_bytes(arena, bytes_per_step));
+    return arena_printf(arena, "%s/step", plot_say_bytes(arena, bytes_per_step));
 }
 
-const char *say_number(struct arena *arena, double v)
+const char *plot_say_number(struct arena *arena, double v)
 {
     if (isnan(v))
         return "unknown";
@@ -29,24 +29,24 @@ const char *say_number(struct arena *arena, double v)
     return arena_printf(arena, "%.4g", v);
 }
 
-const char *say_run(struct canvas *c, const struct run_report *r, bool with_rank)
+const char *plot_say_run(struct canvas *c, const struct run_report *r, bool with_rank)
 {
     const char *name = isnan(r->seed) ? r->run ? canvas_visible(c, str_of(r->run), 12, 120) : "run"
-                                      : arena_printf(c->arena, "seed %s", say_number(c->arena, r->seed));
+                                      : arena_printf(c->arena, "seed %s", plot_say_number(c->arena, r->seed));
     if (!with_rank || isnan(r->rank))
         return name;
-    return arena_printf(c->arena, "%s, rank %s", name, say_number(c->arena, r->rank));
+    return arena_printf(c->arena, "%s, rank %s", name, plot_say_number(c->arena, r->rank));
 }
 
-const char *say_source(struct canvas *c, const struct run_report *r)
+const char *plot_say_source(struct canvas *c, const struct run_report *r)
 {
     struct buf b = {0};
     const char *source = r->source ? r->source : r->run ? r->run : "log";
     buf_puts(&b, canvas_visible(c, str_of(source), 12, 260));
     if (!isnan(r->seed))
-        buf_printf(&b, ", seed %s", say_number(c->arena, r->seed));
+        buf_printf(&b, ", seed %s", plot_say_number(c->arena, r->seed));
     if (!isnan(r->rank))
-        buf_printf(&b, ", rank %s", say_number(c->arena, r->rank));
+        buf_printf(&b, ", rank %s", plot_say_number(c->arena, r->rank));
     if (r->device)
         buf_printf(&b, ", %s", canvas_visible(c, str_of(r->device), 12, 140));
     const char *text = arena_strndup(c->arena, b.p, b.n);
@@ -54,18 +54,18 @@ const char *say_source(struct canvas *c, const struct run_report *r)
     return text;
 }
 
-const char *say_end(struct arena *arena, const struct run_report *r)
+const char *plot_say_end(struct arena *arena, const struct run_report *r)
 {
     if (!r->has_failure && r->outcome != OUTCOME_OOM && r->outcome != OUTCOME_KILLED)
         return NULL;
     const char *what = r->outcome == OUTCOME_KILLED ? "killed" : "OOM";
     double step = r->has_failure ? r->failure.step : NAN;
-    return isnan(step) ? what : arena_printf(arena, "%s at step %s", what, say_number(arena, step));
+    return isnan(step) ? what : arena_printf(arena, "%s at step %s", what, plot_say_number(arena, step));
 }
 
-const char *say_end_tail(struct arena *arena, const char *before, const struct run_report *r)
+const char *plot_say_end_tail(struct arena *arena, const char *before, const struct run_report *r)
 {
-    const char *end = say_end(arena, r);
+    const char *end = plot_say_end(arena, r);
     return end ? arena_printf(arena, "%s%s", before, end) : "";
 }
 

@@ -30,19 +30,19 @@ enum {
 /* The run the figures show, or NULL when there is none. */
 const struct run_report *plot_lead(const struct analysis *a);
 /* "139.8 GiB"; "unknown" for NAN. */
-const char *say_bytes(struct arena *arena, double bytes);
+const char *plot_say_bytes(struct arena *arena, double bytes);
 /* "+3.1 MiB/step" without the sign where v >= 0. */
-const char *say_rate(struct arena *arena, double bytes_per_step);
+const char *plot_say_rate(struct arena *arena, double bytes_per_step);
 /* A step, count or identifier: whole numbers in full, no separators. */
-const char *say_number(struct arena *arena, double v);
+const char *plot_say_number(struct arena *arena, double v);
 /* "seed 3", "rank 5", else the run's name; rank is added when with_rank and it is known. */
-const char *say_run(struct canvas *c, const struct run_report *r, bool with_rank);
+const char *plot_say_run(struct canvas *c, const struct run_report *r, bool with_rank);
 /* "run1.jsonl, seed 3, rank 0, NVIDIA H200": for subtitles. */
-const char *say_source(struct canvas *c, const struct run_report *r);
+const char *plot_say_source(struct canvas *c, const struct run_report *r);
 /* "OOM at step 11874", "killed at step 12": how the run ended, or NULL when it did not fail. */
-const char *say_end(struct arena *arena, const struct run_report *r);
+const char *plot_say_end(struct arena *arena, const struct run_report *r);
 /* The end again as an optional tail for titles: ": OOM at step 12" or "". */
-const char *say_end_tail(struct arena *arena, const char *before, const struct run_report *r);
+const char *plot_say_end_tail(struct arena *arena, const char *before, const struct run_report *r);
 /* The field that stands for what the run held: allocated, else peak, device use, reserved, host; F_COUNT:
  * none. */
 enum field plot_main_field(const struct series *s);

@@ -65,7 +65,7 @@ static bool growth_init(struct growth *g, struct canvas *c, const struct run_rep
         return false;
     if (run->has_failure && isfinite(run->failure.step) && g->x_kind == X_STEP)
         g->end_x = run->failure.step;
-    frame_init(&g->frame, c);
+    plot_frame_init(&g->frame, c);
     frame_x(&g->frame, g->x_kind, lo, fmax(hi, g->end_x));
     g->n = frame_columns(&g->frame);
     g->onset = isfinite(run->leak.onset_step) ? fmin(fmax(run->leak.onset_step, lo), hi) : lo;
@@ -113,7 +113,7 @@ static void draw_onset(const struct growth *g)
     const struct frame *f = &g->frame;
     double x = scale_px_clamped(&f->x.scale, g->onset);
     const char *text =
-        arena_printf(f->c->arena, "growth from step %s", say_number(f->c->arena, round(g->onset)));
+        arena_printf(f->c->arena, "growth from step %s", plot_say_number(f->c->arena, round(g->onset)));
     double width = canvas_text_width(f->c, 12, text);
     canvas_line(f->c, x, f->top, x, f->bottom, INK_MUTED, 1, DASH_DOTTED);
     /* Above the area, where no line runs. */
@@ -130,15 +130,15 @@ static void label(const struct growth *g)
     for (size_t i = 0; i < g->n; i++)
         last = isnan(g->floor[i]) ? last : g->floor[i];
     const char *interval = isfinite(g->leak->slope_low) && isfinite(g->leak->slope_high)
-                               ? arena_printf(arena, "%s to", say_bytes(arena, g->leak->slope_low))
+                               ? arena_printf(arena, "%s to", plot_say_bytes(arena, g->leak->slope_low))
                                : NULL;
     labels_add(&labels, scale_px_clamped(&f->y.scale, fit_at(g, g->leak->slope_bytes_per_step, x_end)),
-               INK_PEAK, arena_printf(arena, "fit %s", say_rate(arena, g->leak->slope_bytes_per_step)),
+               INK_PEAK, arena_printf(arena, "fit %s", plot_say_rate(arena, g->leak->slope_bytes_per_step)),
                interval ? arena_printf(arena, "95 %%: %s", interval) : NULL,
-               interval ? say_rate(arena, g->leak->slope_high) : NULL);
+               interval ? plot_say_rate(arena, g->leak->slope_high) : NULL);
     labels_add(&labels, scale_px_clamped(&f->y.scale, last), INK_ALLOCATED, "floor", NULL, NULL);
     if (!isnan(g->end_x))
-        labels_add(&labels, f->top, INK_OOM, say_end(arena, g->run), NULL, NULL);
+        labels_add(&labels, f->top, INK_OOM, plot_say_end(arena, g->run), NULL, NULL);
     labels_place(&labels, f->top - 6, f->bottom + 8);
     labels_draw(&labels, f->c, f->right + 1, f->right + 12, f->c->width - f->right - 16);
 }
@@ -147,22 +147,23 @@ static void describe(const struct growth *g, struct picture *p)
 {
     struct arena *arena = g->frame.c->arena;
     const struct leak_figures *l = g->leak;
-    const char *what = plot_field_name(l->column), *rate = say_rate(arena, l->slope_bytes_per_step);
-    const char *from = say_number(arena, round(g->onset));
+    const char *what = plot_field_name(l->column), *rate = plot_say_rate(arena, l->slope_bytes_per_step);
+    const char *from = plot_say_number(arena, round(g->onset));
     p->title = arena_printf(
         arena, "The floor of %s grows %s from step %s on; the axis starts at its level there, %s", what, rate,
-        from, say_bytes(arena, g->level));
+        from, plot_say_bytes(arena, g->level));
     p->alt = arena_printf(arena,
                           "Growth of the %s floor of %s: %s from step %s on (95 %% interval %s to %s), "
                           "%s above the level of %s at the end%s.",
-                          what, say_run(g->frame.c, g->run, true), rate, from, say_bytes(arena, l->slope_low),
-                          say_rate(arena, l->slope_high), say_bytes(arena, g->top_bytes),
-                          say_bytes(arena, g->level), say_end_tail(arena, "; ", g->run));
+                          what, plot_say_run(g->frame.c, g->run, true), rate, from,
+                          plot_say_bytes(arena, l->slope_low), plot_say_rate(arena, l->slope_high),
+                          plot_say_bytes(arena, g->top_bytes), plot_say_bytes(arena, g->level),
+                          plot_say_end_tail(arena, "; ", g->run));
     p->caption =
         arena_printf(arena,
                      "%s: least value of the training steps in each %d pixels, minus the level where the "
                      "growth began; robust slope with its 95 %% interval",
-                     say_source(g->frame.c, g->run), BIN);
+                     plot_say_source(g->frame.c, g->run), BIN);
 }
 
 bool plot_growth(struct canvas *c, const struct analysis *a, struct picture *p)
@@ -176,7 +177,7 @@ bool plot_growth(struct canvas *c, const struct analysis *a, struct picture *p)
     frame_title(&g.frame, p->title,
                 arena_printf(c->arena,
                              "%s; floor = least value within %d pixels, training steps; GiB = 2^30 bytes",
-                             say_source(c, run), BIN));
+                             plot_say_source(c, run), BIN));
     frame_grid(&g.frame);
     draw_onset(&g);
     double *floor_px = arena_alloc(c->arena, g.n * sizeof *floor_px);

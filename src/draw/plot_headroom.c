@@ -63,7 +63,7 @@ static bool headroom_init(struct headroom *h, struct canvas *c, const struct run
         h->asked = run->failure.requested_bytes;
         h->end_x = h->x_kind == X_STEP ? run->failure.step : NAN;
     }
-    frame_init(&h->frame, c);
+    plot_frame_init(&h->frame, c);
     frame_x(&h->frame, h->x_kind, lo, fmax(hi, h->end_x));
     h->n = frame_columns(&h->frame);
     if (!read_data(h))
@@ -78,19 +78,20 @@ static bool headroom_init(struct headroom *h, struct canvas *c, const struct run
 static void describe(const struct headroom *h, struct picture *p)
 {
     struct arena *arena = h->frame.c->arena;
-    const char *least = say_bytes(arena, h->lowest), *capacity = say_bytes(arena, h->run->capacity_bytes);
+    const char *least = plot_say_bytes(arena, h->lowest),
+               *capacity = plot_say_bytes(arena, h->run->capacity_bytes);
     p->title = arena_printf(arena, "Headroom: at least %s of %s stayed free below the %s%s", least, capacity,
                             plot_field_name(h->field), h->from_zero ? "" : " (the axis does not start at 0)");
     if (h->lowest < 0)
         p->title = arena_printf(arena, "Headroom: the %s is up to %s above the capacity of %s",
-                                plot_field_name(h->field), say_bytes(arena, -h->lowest), capacity);
+                                plot_field_name(h->field), plot_say_bytes(arena, -h->lowest), capacity);
     p->alt = arena_printf(arena, "Capacity minus %s of %s: between %s and %s%s.", plot_field_name(h->field),
-                          say_run(h->frame.c, h->run, true), least, say_bytes(arena, h->highest),
+                          plot_say_run(h->frame.c, h->run, true), least, plot_say_bytes(arena, h->highest),
                           isnan(h->asked) ? ""
                                           : arena_printf(arena, "; the failing allocation asked for %s",
-                                                         say_bytes(arena, h->asked)));
+                                                         plot_say_bytes(arena, h->asked)));
     p->caption = arena_printf(arena, "%s: capacity (%s) minus %s, least within one pixel column",
-                              say_source(h->frame.c, h->run), capacity, plot_field_name(h->field));
+                              plot_say_source(h->frame.c, h->run), capacity, plot_field_name(h->field));
 }
 
 static void label(const struct headroom *h)
@@ -104,9 +105,9 @@ static void label(const struct headroom *h)
     labels_add(&labels, h->least[last], INK_PEAK, "capacity minus", plot_field_name(h->field), NULL);
     if (h->asked <= f->y.scale.hi && h->asked >= f->y.scale.lo)
         labels_add(&labels, scale_px(&f->y.scale, h->asked), INK_OOM,
-                   arena_printf(arena, "asked %s", say_bytes(arena, h->asked)), NULL, NULL);
+                   arena_printf(arena, "asked %s", plot_say_bytes(arena, h->asked)), NULL, NULL);
     if (!isnan(h->end_x))
-        labels_add(&labels, f->top, INK_OOM, say_end(arena, h->run), NULL, NULL);
+        labels_add(&labels, f->top, INK_OOM, plot_say_end(arena, h->run), NULL, NULL);
     labels_place(&labels, f->top - 6, f->bottom + 8);
     labels_draw(&labels, f->c, f->right + 1, f->right + 12, f->c->width - f->right - 16);
 }
@@ -122,7 +123,7 @@ bool plot_headroom(struct canvas *c, const struct analysis *a, struct picture *p
     frame_title(f, p->title,
                 arena_printf(c->arena,
                              "%s; capacity minus %s: least within one pixel column; GiB = 2^30 bytes",
-                             say_source(c, run), plot_field_name(h.field)));
+                             plot_say_source(c, run), plot_field_name(h.field)));
     frame_grid(f);
     reduce_join(h.least, h.n);
     reduce_join(h.most, h.n);

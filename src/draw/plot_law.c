@@ -169,7 +169,7 @@ static bool law_init(struct law_plot *p, struct canvas *c, const struct run_repo
     p->peak = run->series->col[F_PEAK] ? run->series->col[F_PEAK] : run->series->col[F_ALLOCATED];
     if (!p->peak)
         return false;
-    frame_init(&p->frame, c);
+    plot_frame_init(&p->frame, c);
     find_extent(p);
     if (p->rows < 2 || !(p->x_max > 0) || !(p->y_max > 0))
         return false;
@@ -247,11 +247,12 @@ static void draw_limits(const struct law_plot *p, struct labels *labels)
         double y = scale_px(&f->y.scale, p->run->capacity_bytes);
         canvas_line(f->c, f->left, y, f->right, y, INK_TEXT, 1.5, DASH_DOTTED);
         labels_add(labels, y, INK_TEXT,
-                   arena_printf(arena, "capacity %s", say_bytes(arena, p->run->capacity_bytes)), NULL, NULL);
+                   arena_printf(arena, "capacity %s", plot_say_bytes(arena, p->run->capacity_bytes)), NULL,
+                   NULL);
     }
     if (p->safe_x >= 0 && p->safe_x <= f->x.scale.hi) {
         double x = scale_px(&f->x.scale, p->safe_x);
-        const char *text = arena_printf(arena, "safe up to %s", say_number(arena, floor(p->safe_x)));
+        const char *text = arena_printf(arena, "safe up to %s", plot_say_number(arena, floor(p->safe_x)));
         double half = canvas_text_width(f->c, 12, text) / 2;
         canvas_line(f->c, x, f->top, x, f->bottom, INK_EVAL, 1.5, DASH_DASHED);
         canvas_text(f->c, fmin(fmax(x, f->left + half), f->right - half), f->top - 8, ANCHOR_MIDDLE, 12,
@@ -261,7 +262,7 @@ static void draw_limits(const struct law_plot *p, struct labels *labels)
         double x = scale_px_clamped(&f->x.scale, p->fail_x), y = scale_px_clamped(&f->y.scale, p->fail_y);
         canvas_mark(f->c, MARK_X, x, y, 12, INK_OOM);
         labels_add(labels, y, INK_OOM, "X: failing batch,",
-                   arena_printf(arena, "needs %s", say_bytes(arena, p->fail_y)), "by the law");
+                   arena_printf(arena, "needs %s", plot_say_bytes(arena, p->fail_y)), "by the law");
     }
 }
 
@@ -270,25 +271,28 @@ static void describe(const struct law_plot *p, struct picture *out)
     struct canvas *c = p->frame.c;
     struct arena *arena = c->arena;
     const char *size = canvas_visible(c, str_of(p->frame.x.title), 15, 160);
-    const char *rate = p->law->per_token_bytes > 0
-                           ? arena_printf(arena, ", %s for each", say_bytes(arena, p->law->per_token_bytes))
-                           : "";
+    const char *rate =
+        p->law->per_token_bytes > 0
+            ? arena_printf(arena, ", %s for each", plot_say_bytes(arena, p->law->per_token_bytes))
+            : "";
     if (p->fail_x >= 0 && isfinite(p->fail_y) && p->run->capacity_bytes > 0)
         out->title = arena_printf(arena, "The peak follows %s: the failing batch (%s) needs %s of %s", size,
-                                  say_number(arena, p->fail_x), say_bytes(arena, p->fail_y),
-                                  say_bytes(arena, p->run->capacity_bytes));
+                                  plot_say_number(arena, p->fail_x), plot_say_bytes(arena, p->fail_y),
+                                  plot_say_bytes(arena, p->run->capacity_bytes));
     else
         out->title = arena_printf(arena, "The peak follows %s%s", size, rate);
     out->alt = arena_printf(
-        arena, "Peak against %s of %s steps of %s: %s%s, r\xC2\xB2 %.3g%s.", size, say_number(arena, p->rows),
-        say_run(c, p->run, true), arena_printf(arena, "%s fixed", say_bytes(arena, p->law->base_bytes)), rate,
-        p->law->r2,
-        p->safe_x >= 0 ? arena_printf(arena, "; safe up to %s", say_number(arena, floor(p->safe_x))) : "");
-    out->caption = arena_printf(
-        arena,
-        "%s: %s training steps as density in %d pixel cells; law fitted on %s of them "
-        "(r\xC2\xB2 %.3g)",
-        say_source(c, p->run), say_number(arena, p->rows), CELL, say_number(arena, p->law->n), p->law->r2);
+        arena, "Peak against %s of %s steps of %s: %s%s, r\xC2\xB2 %.3g%s.", size,
+        plot_say_number(arena, p->rows), plot_say_run(c, p->run, true),
+        arena_printf(arena, "%s fixed", plot_say_bytes(arena, p->law->base_bytes)), rate, p->law->r2,
+        p->safe_x >= 0 ? arena_printf(arena, "; safe up to %s", plot_say_number(arena, floor(p->safe_x)))
+                       : "");
+    out->caption =
+        arena_printf(arena,
+                     "%s: %s training steps as density in %d pixel cells; law fitted on %s of them "
+                     "(r\xC2\xB2 %.3g)",
+                     plot_say_source(c, p->run), plot_say_number(arena, p->rows), CELL,
+                     plot_say_number(arena, p->law->n), p->law->r2);
 }
 
 bool plot_law(struct canvas *c, const struct analysis *a, struct picture *out)
@@ -301,7 +305,7 @@ bool plot_law(struct canvas *c, const struct analysis *a, struct picture *out)
     describe(&p, out);
     frame_title(&p.frame, out->title,
                 arena_printf(c->arena, "%s; each cell = training steps, darker = more; GiB = 2^30 bytes",
-                             say_source(c, run)));
+                             plot_say_source(c, run)));
     frame_grid(&p.frame);
     draw_rows(&p);
     draw_law(&p, &labels);

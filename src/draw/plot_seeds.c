@@ -65,7 +65,7 @@ static void lay_out(struct strip *st, struct canvas *c)
     st->row_height =
         st->n * ROW_HEIGHT <= 270 ? ROW_HEIGHT : fmax(ROW_HEIGHT_MIN, floor(270.0 / (double)st->n));
     c->height = PLOT_TOP + (double)st->n * st->row_height + 14 + PLOT_BOTTOM;
-    frame_init(&st->frame, c);
+    plot_frame_init(&st->frame, c);
     st->frame.left = LEFT;
     st->frame.right = c->width - RIGHT;
     frame_x(&st->frame, X_STEP, st->first, st->last);
@@ -85,13 +85,13 @@ static const char *batch_text(struct canvas *c, const struct run_report *r)
     if (f->batch_hash && *f->batch_hash)
         return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_hash), 12, 110));
     if (!isnan(f->batch_size) && !isnan(f->max_len))
-        return arena_printf(c->arena, "%s x %s", say_number(c->arena, f->batch_size),
-                            say_number(c->arena, f->max_len));
+        return arena_printf(c->arena, "%s x %s", plot_say_number(c->arena, f->batch_size),
+                            plot_say_number(c->arena, f->max_len));
     if (!isnan(f->tokens))
-        return arena_printf(c->arena, "%s tokens", say_number(c->arena, f->tokens));
+        return arena_printf(c->arena, "%s tokens", plot_say_number(c->arena, f->tokens));
     if (!isnan(f->height) && !isnan(f->width))
-        return arena_printf(c->arena, "%s x %s px", say_number(c->arena, f->height),
-                            say_number(c->arena, f->width));
+        return arena_printf(c->arena, "%s x %s px", plot_say_number(c->arena, f->height),
+                            plot_say_number(c->arena, f->width));
     return NULL;
 }
 
@@ -122,10 +122,10 @@ static void draw_row(const struct strip *st, size_t i, const struct analysis *a)
     double from = scale_px_clamped(&f->x.scale, r->first_step);
     canvas_rect(c, from, y - 0.5, x, y + 0.5, INK_MUTED, 0.6);
     canvas_mark(c, r->has_failure ? MARK_X : MARK_RING, x, y, 10, r->has_failure ? INK_OOM : INK_TEXT);
-    canvas_text(c, f->left - 14, y + 4, ANCHOR_RIGHT, 12, INK_TEXT, f->left - 24, say_run(c, r, true));
+    canvas_text(c, f->left - 14, y + 4, ANCHOR_RIGHT, 12, INK_TEXT, f->left - 24, plot_say_run(c, r, true));
     const char *batch = r->has_failure ? batch_text(c, r) : NULL;
     bool shared = r->has_failure && a->has_cross && has_shared_id(&a->cross, r->failure.batch_ids);
-    const char *end = say_end(c->arena, r);
+    const char *end = plot_say_end(c->arena, r);
     const char *text = arena_printf(c->arena, "%s%s%s", end ? end : outcome_name(r->outcome),
                                     batch ? ", " : "", batch ? batch : "");
     canvas_text(c, f->right + 14, y + 4, ANCHOR_LEFT, 12, shared ? INK_OOM : INK_TEXT, RIGHT - 22, text);
@@ -150,8 +150,8 @@ static void draw_guides(const struct strip *st)
         guides++;
         double x = scale_px_clamped(&f->x.scale, step);
         canvas_line(f->c, x, f->top, x, f->bottom, INK_OOM, 1.5, DASH_DOTTED);
-        const char *text =
-            arena_printf(f->c->arena, "step %s: %zu of %zu", say_number(f->c->arena, step), same, st->total);
+        const char *text = arena_printf(f->c->arena, "step %s: %zu of %zu",
+                                        plot_say_number(f->c->arena, step), same, st->total);
         double half = canvas_text_width(f->c, 12, text) / 2;
         if (x - half < free_from)
             continue;
@@ -191,8 +191,8 @@ static void describe(const struct strip *st, const struct analysis *a, struct pi
             high = fmax(high, end_step(st->rows[i]));
         }
     p->title = title_of(st, a);
-    p->alt = arena_printf(arena, "%s; the failures lie at steps %s to %s.", p->title, say_number(arena, low),
-                          say_number(arena, high));
+    p->alt = arena_printf(arena, "%s; the failures lie at steps %s to %s.", p->title,
+                          plot_say_number(arena, low), plot_say_number(arena, high));
     p->caption =
         arena_printf(arena, "Each line is one run, of several ranks the one that failed first%s",
                      st->left_out ? arena_printf(arena, "; %zu more runs are not drawn", st->left_out) : "");

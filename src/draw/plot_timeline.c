@@ -141,8 +141,8 @@ static void draw_others(const struct others *o, const struct timeline *t, struct
         canvas_trace(f->c, f->left, n, o->line[k], INK_MUTED, 1, DASH_NONE);
         f->c->items[f->c->n - 1].alpha = 0.5;
         canvas_mark(f->c, MARK_DOT, f->left + (double)at / CANVAS_SCALE, y, 5, INK_MUTED);
-        const char *end = say_end(f->c->arena, o->seeds[k]);
-        const char *name = say_run(f->c, o->seeds[k], false);
+        const char *end = plot_say_end(f->c->arena, o->seeds[k]);
+        const char *name = plot_say_run(f->c, o->seeds[k], false);
         labels_add(labels, y, INK_MUTED, end ? arena_printf(f->c->arena, "%s: %s", name, end) : name, NULL,
                    NULL);
     }
@@ -230,7 +230,7 @@ static void draw_epochs(const struct timeline *t)
         double x = scale_px(&f->x.scale, r->epochs_at[i].from);
         if (!(x >= f->left - 0.5 && x <= f->right + 0.5))
             continue;
-        const char *number = say_number(f->c->arena, r->epochs_at[i].to);
+        const char *number = plot_say_number(f->c->arena, r->epochs_at[i].to);
         double half = canvas_text_width(f->c, 11, number) / 2;
         bool labelled = x - half >= free_from;
         if (!labelled && r->n_epochs_at > EPOCH_TICKS)
@@ -315,18 +315,19 @@ static void label_lines(const struct timeline *t, struct labels *labels)
     }
     if (t->show_capacity)
         labels_add(labels, timeline_end_y(t), INK_TEXT,
-                   arena_printf(arena, "capacity %s", say_bytes(arena, r->capacity_bytes)), NULL, NULL);
+                   arena_printf(arena, "capacity %s", plot_say_bytes(arena, r->capacity_bytes)), NULL, NULL);
     else if (r->capacity_bytes > 0 && t->lines[0].field != F_HOST_RSS)
-        labels_add(labels, t->frame.top, INK_TEXT, "capacity, above:", say_bytes(arena, r->capacity_bytes),
-                   NULL);
+        labels_add(labels, t->frame.top, INK_TEXT,
+                   "capacity, above:", plot_say_bytes(arena, r->capacity_bytes), NULL);
     if (isnan(t->end_x))
         return;
     double asked = r->failure.requested_bytes, left = r->failure.free_bytes;
-    const char *line2 =
-        r->has_failure && !isnan(asked) ? arena_printf(arena, "asked %s", say_bytes(arena, asked)) : NULL;
+    const char *line2 = r->has_failure && !isnan(asked)
+                            ? arena_printf(arena, "asked %s", plot_say_bytes(arena, asked))
+                            : NULL;
     const char *line3 =
-        r->has_failure && !isnan(left) ? arena_printf(arena, "free %s", say_bytes(arena, left)) : NULL;
-    labels_add(labels, timeline_end_y(t) - 1, INK_OOM, say_end(arena, r), line2 ? line2 : line3,
+        r->has_failure && !isnan(left) ? arena_printf(arena, "free %s", plot_say_bytes(arena, left)) : NULL;
+    labels_add(labels, timeline_end_y(t) - 1, INK_OOM, plot_say_end(arena, r), line2 ? line2 : line3,
                line2 ? line3 : NULL);
 }
 
@@ -356,34 +357,34 @@ static const char *share_text(struct arena *arena, const struct timeline *t)
 {
     double share = greatest(t) / t->run->capacity_bytes;
     if (!(t->run->capacity_bytes > 0) || t->lines[0].field == F_HOST_RSS)
-        return say_bytes(arena, greatest(t));
-    return arena_printf(arena, "%s of %s (%.0f %%)", say_bytes(arena, greatest(t)),
-                        say_bytes(arena, t->run->capacity_bytes), share * 100);
+        return plot_say_bytes(arena, greatest(t));
+    return arena_printf(arena, "%s of %s (%.0f %%)", plot_say_bytes(arena, greatest(t)),
+                        plot_say_bytes(arena, t->run->capacity_bytes), share * 100);
 }
 
 static const char *title_of(struct arena *arena, const struct timeline *t)
 {
     const struct run_report *r = t->run;
-    const char *tail = say_end_tail(arena, ": ", r);
+    const char *tail = plot_say_end_tail(arena, ": ", r);
     switch (r->verdict.cause) {
     case CAUSE_LEAK:
         if (r->has_leak && isfinite(r->leak.slope_bytes_per_step))
             return arena_printf(arena, "%s memory grows %s%s", plot_field_name(r->leak.column),
-                                say_rate(arena, r->leak.slope_bytes_per_step),
-                                say_end_tail(arena, " until ", r));
+                                plot_say_rate(arena, r->leak.slope_bytes_per_step),
+                                plot_say_end_tail(arena, " until ", r));
         break;
     case CAUSE_PEAK:
         if (r->has_peak && r->peak.typical_bytes > 0)
-            return arena_printf(arena, "a step usually peaks at %s, the largest batch at %s%s",
-                                say_bytes(arena, r->peak.typical_bytes),
-                                say_bytes(arena, fmax(r->peak.max_bytes, r->peak.failing_predicted_bytes)),
-                                tail);
+            return arena_printf(
+                arena, "a step usually peaks at %s, the largest batch at %s%s",
+                plot_say_bytes(arena, r->peak.typical_bytes),
+                plot_say_bytes(arena, fmax(r->peak.max_bytes, r->peak.failing_predicted_bytes)), tail);
         break;
     case CAUSE_EVAL:
         if (r->has_eval && r->eval.peak_bytes > 0 && r->eval.train_peak_bytes > 0)
             return arena_printf(arena, "evaluation peaks at %s, training at %s%s",
-                                say_bytes(arena, r->eval.peak_bytes),
-                                say_bytes(arena, r->eval.train_peak_bytes), tail);
+                                plot_say_bytes(arena, r->eval.peak_bytes),
+                                plot_say_bytes(arena, r->eval.train_peak_bytes), tail);
         break;
     case CAUSE_CAPACITY:
         return arena_printf(arena, "ordinary steps reach %s%s", share_text(arena, t), tail);
@@ -408,17 +409,17 @@ static const char *alt_of(struct canvas *c, const struct timeline *t)
 {
     struct arena *arena = c->arena;
     const struct run_report *r = t->run;
-    const char *text =
-        arena_printf(arena, "Memory of %s along %s: %s from 0 to %s", say_run(c, r, true), t->frame.x.title,
-                     plot_field_name(t->lines[0].field), say_bytes(arena, timeline_max(t, 0)));
+    const char *text = arena_printf(arena, "Memory of %s along %s: %s from 0 to %s", plot_say_run(c, r, true),
+                                    t->frame.x.title, plot_field_name(t->lines[0].field),
+                                    plot_say_bytes(arena, timeline_max(t, 0)));
     if (t->n_lines > 1 && t->lines[1].field == F_PEAK)
-        text = arena_printf(arena, "%s, peak up to %s", text, say_bytes(arena, timeline_max(t, 1)));
+        text = arena_printf(arena, "%s, peak up to %s", text, plot_say_bytes(arena, timeline_max(t, 1)));
     if (r->capacity_bytes > 0)
-        text = arena_printf(arena, "%s, capacity %s", text, say_bytes(arena, r->capacity_bytes));
-    text = arena_printf(arena, "%s%s", text, say_end_tail(arena, "; ", r));
+        text = arena_printf(arena, "%s, capacity %s", text, plot_say_bytes(arena, r->capacity_bytes));
+    text = arena_printf(arena, "%s%s", text, plot_say_end_tail(arena, "; ", r));
     if (r->has_failure && !isnan(r->failure.requested_bytes))
-        text =
-            arena_printf(arena, "%s, which asked for %s", text, say_bytes(arena, r->failure.requested_bytes));
+        text = arena_printf(arena, "%s, which asked for %s", text,
+                            plot_say_bytes(arena, r->failure.requested_bytes));
     return arena_printf(arena, "%s.", text);
 }
 
@@ -435,7 +436,7 @@ static void describe(struct canvas *c, const struct timeline *t, const struct ot
                             o->left_out ? arena_printf(arena, ", %zu more are not drawn", o->left_out) : "");
     p->caption =
         arena_printf(arena, "%s: %zu rows reduced to least, mean and greatest value in %zu columns%s",
-                     say_source(c, t->run), t->run->series->rows, t->data.n_columns, grey);
+                     plot_say_source(c, t->run), t->run->series->rows, t->data.n_columns, grey);
 }
 
 bool plot_timeline(struct canvas *c, const struct analysis *a, struct picture *p)
@@ -445,7 +446,7 @@ bool plot_timeline(struct canvas *c, const struct analysis *a, struct picture *p
     struct timeline t;
     struct others others;
     struct labels labels = {.n = 0};
-    frame_init(&area, c);
+    plot_frame_init(&area, c);
     if (!run || !timeline_init(&t, &area, run))
         return false;
     find_others(&others, &t, a);
@@ -453,7 +454,7 @@ bool plot_timeline(struct canvas *c, const struct analysis *a, struct picture *p
     describe(c, &t, &others, p);
     frame_title(&t.frame, p->title,
                 arena_printf(c->arena, "%s; envelope = min to max within one pixel column; GiB = 2^30 bytes",
-                             say_source(c, run)));
+                             plot_say_source(c, run)));
     double eval_x = draw_eval(&t);
     frame_grid(&t.frame);
     label_lines(&t, &labels);
