@@ -99,7 +99,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB)
 RUN_TESTS = BUILD=$(BUILD) PYTHON=$(PYTHON) sh tests/tools/check.sh
 
 check: $(PROG) $(UNIT) $(REPLAY) ## all tests; the last line is "N passed, N failed"
-	@$(RUN_TESTS) unit golden replay formats schema browser
+	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts schema browser
 unit: $(UNIT) ## unit tests
 	@$(RUN_TESTS) unit
 golden: $(PROG) ## golden tests
@@ -108,9 +108,10 @@ replay: $(REPLAY) ## every fuzz target over its seeds and past crashes
 	@$(RUN_TESTS) replay
 golden-update: $(PROG) ## accept what the program prints now
 	@BUILD=$(BUILD) bash tests/golden/run.sh --update
-check-corpus: $(PROG) ## CORPUS=DIR: real files, checked by independent counts
+check-corpus: $(PROG) ## CORPUS=DIR: real logs, or labelled cases, or both in corpus/ and cases/
 	@test -n "$(CORPUS)" || { echo "make: say where: make check-corpus CORPUS=DIR" >&2; exit 2; }
-	$(PYTHON) tests/tools/check_corpus.py --program $(PROG) $(CORPUS)
+	@bad=0; for d in $(if $(wildcard $(CORPUS)/cases),$(CORPUS)/corpus $(CORPUS)/cases,$(CORPUS)); do \
+	    $(PYTHON) tests/tools/check_corpus.py --program $(PROG) $$d || bad=1; done; exit $$bad
 score: $(PROG) ## CASES=DIR: confusion matrix over labelled runs
 	$(PYTHON) tests/tools/score.py --program $(PROG) $(CASES)
 bench: $(PROG) ## speed against wc, json.loads and pandas (BENCH="--steps N --rounds N")

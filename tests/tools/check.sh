@@ -104,10 +104,22 @@ suite_formats() {
     add formats $p $f
 }
 
+# The fixtures are what their generator writes.
+suite_made() {
+    if "$PYTHON" fixtures/make_fixtures.py --check >"$work/made.log" 2>&1; then
+        add made 1 0
+    else
+        head -n 20 "$work/made.log"
+        add made 0 1
+    fi
+}
+
 for suite in "$@"; do
     case $suite in
-    unit | replay | formats) suite_$suite ;;
+    unit | replay | formats | made) suite_$suite ;;
     golden) suite_script golden bash tests/golden/run.sh ;;
+    fixtures) suite_script fixtures "$PYTHON" tests/tools/check_fixtures.py "$BUILD/oomreport" ;;
+    verdicts) suite_script verdicts "$PYTHON" tests/tools/check_verdicts.py "$BUILD/oomreport" ;;
     schema) suite_script schema "$PYTHON" tests/tools/check_schema.py --program "$BUILD/oomreport" --work "$work/schema" ;;
     browser) suite_script browser "$PYTHON" tests/tools/check_browser.py --program "$BUILD/oomreport" --work "$work/browser" ;;
     esac
