@@ -11,12 +11,12 @@
 #include "model/verdict.h"
 
 enum report_part {
-    PART_HTML = 1,    /* index.html, style.css, plots/ */
-    PART_SINGLE = 2,  /* oomreport.html */
-    PART_PNG = 4,     /* verdict.png */
-    PART_JSON = 8,    /* report.json, report.schema.json, data/series.json */
-    PART_MD = 16,     /* summary.md */
-    PART_TXT = 32,    /* summary.txt */
+    PART_HTML = 1,   /* index.html, style.css, plots/ */
+    PART_SINGLE = 2, /* oomreport.html */
+    PART_PNG = 4,    /* verdict.png */
+    PART_JSON = 8,   /* report.json, report.schema.json, data/series.json */
+    PART_MD = 16,    /* summary.md */
+    PART_TXT = 32,   /* summary.txt */
     PART_ALL = 63
 };
 
@@ -26,7 +26,8 @@ struct report_settings {
     const char *templates_dir; /* --templates, or NULL */
     const char *timestamp;     /* printed as creation time, or NULL */
     bool force;
-    const struct str *settings_lines; /* n_settings "name = value" lines in force, for the page's last section */
+    const struct str
+        *settings_lines; /* n_settings "name = value" lines in force, for the page's last section */
     size_t n_settings;
 };
 
@@ -38,8 +39,10 @@ struct report_content {
 };
 
 /* Writes the directory. 0, or -1 with a diagnostic in d; an older report is then untouched. */
-int report_write(const char *dir, const struct report_content *c, const struct report_settings *s, struct diag *d);
+int report_write(const char *dir, const struct report_content *c, const struct report_settings *s,
+                 struct diag *d);
 /* One document into a buf, for --stdout; format "md", "txt" or "json". -1 on another. */
-int report_render(struct buf *out, const char *format, const struct report_content *c, const struct report_settings *s);
+int report_render(struct buf *out, const char *format, const struct report_content *c,
+                  const struct report_settings *s);
 
 #endif

@@ -1,0 +1,19 @@
+/* json: report.json (schema "oomreport/1") and data/series.json.
+ *
+ * Every key of the schema is present, unknown is null, bytes are integers; the
+ * order of keys is that of the schema in templates/report.schema.json. */
+#ifndef OOMREPORT_REPORT_JSON_H
+#define OOMREPORT_REPORT_JSON_H
+
+#include "report/json_write.h"
+#include "report/report.h"
+
+void json_report(struct buf *out, const struct report_content *c);
+/* The reduced points behind the pictures: min, mean and max of each column per bucket of rows. */
+void json_series(struct buf *out, const struct analysis *an);
+
+/* For json.c: one element of "runs", and a verdict. */
+void json_run(struct json *j, const struct run_report *r);
+void json_verdict(struct json *j, const char *key, const struct verdict *v);
+
+#endif
