@@ -37,7 +37,8 @@ struct normalise_settings {
 /* Where records go. The record and its strings are valid during the call only. */
 struct record_sink {
     void *ctx;
-    void (*record)(void *ctx, const struct record *r, const struct process_use *processes, size_t n_processes);
+    void (*record)(void *ctx, const struct record *r, const struct process_use *processes,
+                   size_t n_processes);
 };
 
 /* Parses "FIELD=COLUMN[:UNIT]" / "FIELD=VALUE"; NULL, or what is wrong with it (in the arena). */
@@ -66,7 +67,10 @@ void builder_finish(struct series_set *out, struct builder *b);
 /* The converter: a sink that writes the normalised records as JSONL or CSV.
  * Converting its own output again gives the same bytes. */
 struct converter;
-enum convert_format { CONVERT_JSONL, CONVERT_CSV };
+enum convert_format {
+    CONVERT_JSONL,
+    CONVERT_CSV
+};
 struct converter *converter_new(FILE *out, enum convert_format f, bool provenance);
 struct record_sink converter_sink(struct converter *c);
 /* Flushes and frees; 0, or -1 with errno when something could not be written. */

@@ -1,0 +1,165 @@
+#include "normalise/normalise.h"
+#include "base/mem.h"
+#include "normalise/rows.h"
+#include "normalise/sniff.h"
+#include "normalise/source_run.h"
+#include <stdlib.h>
+
+enum {
+    NOTES_MAX = 200
+};
+
+static struct place whole(const char *path)
+{
+    return (struct place){path, 0, 0};
+}
+
+/* --format: a name, else a file. */
+static const struct mapping *named_mapping(const struct normalise_settings *s, struct arena *a,
+                                           struct diag *d)
+{
+    const struct mapping *m = s->mappings ? mapping_set_find(s->mappings, str_of(s->format)) : NULL;
+    return m ? m : mapping_load(s->format, a, d);
+}
+
+/* Names that the file does have, for the message that it has no figures. */
+static const char *names_seen(const struct rows *r, struct arena *a)
+{
+    const char *out = "";
+    size_t n = r->keys < SEEN_NAMES_MAX ? (size_t)r->keys : SEEN_NAMES_MAX;
+    for (size_t i = 0; i < n; i++)
+        out = arena_printf(a, "%s%s\"%.*s\"", out, i ? ", " : "", (int)r->seen[i].n, r->seen[i].p);
+    if (r->keys > n)
+        out = arena_printf(a, "%s and %llu more", out, (unsigned long long)(r->keys - n));
+    return n ? out : "none";
+}
+
+static void say_no_memory(const struct rows *r, const char *path, enum syntax syntax, struct arena *a,
+                          struct diag *d)
+{
+    if (syntax == SYNTAX_TEXT)
+        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
+                 "no memory figure in this text: no out-of-memory message was found in it");
+    else
+        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
+                 "no memory figure in this file; its keys: %s; say which is one with --map FIELD=COLUMN:UNIT",
+                 names_seen(r, a));
+}
+
+static void take_notes(struct input_info *info, const struct diag *d, size_t from, const struct rows *r,
+                       struct arena *a)
+{
+    size_t n = d->n - from < NOTES_MAX ? d->n - from : NOTES_MAX;
+    struct input_note *notes = arena_alloc(a, (n + 1) * sizeof *notes);
+    for (size_t i = 0; i < n; i++) {
+        const struct diag_item *item = &d->items[from + i];
+        notes[i] = (struct input_note){item->at.line, diag_name(item->code),
+                                       arena_strndup(a, item->text, strlen(item->text))};
+    }
+    if (r && r->unknown_keys)
+        notes[n++] = (struct input_note){0, "unknown-keys",
+                                         arena_printf(a, "%llu keys have no meaning here and were left out",
+                                                      (unsigned long long)r->unknown_keys)};
+    info->notes = notes;
+    info->n_notes = n;
+}
+
+static struct read_layout layout_of(const struct mapping *m, const struct sniff *s)
+{
+    struct read_layout l = m->layout;
+    if (m->layout_rows_guess)
+        l.rows = s->rows_guess;
+    else if (l.rows && !sniff_has(s, l.rows))
+        l.rows = NULL; /* a document that is one record */
+    if (m->detect.smi && s->columns) {
+        l.columns = s->columns;
+        l.n_columns = s->n_columns;
+    }
+    return l;
+}
+
+/* A source whose syntax and mapping are known. */
+static int read_source(struct input_info *info, struct source *source, enum syntax syntax,
+                       const struct mapping *m, const struct sniff *sniff, const struct record_sink *sink,
+                       const struct normalise_settings *settings, struct arena *a, struct diag *d,
+                       struct rows *rows)
+{
+    static const struct mapping text_mapping = {.name = "text",
+                                                .title = "out-of-memory messages in any text",
+                                                .origin = "built in",
+                                                .built_in = true};
+    if (!m)
+        m = &text_mapping;
+    struct read_layout layout = layout_of(m, sniff);
+    rows_init(rows, m, syntax, info->name, sniff->head, settings, sink, a, d);
+    struct row_handler h = {rows, rows_key, rows_row, rows_text};
+    read_rows(source, syntax, &layout, &h, &info->skipped, d);
+    info->records = rows->records;
+    info->has_memory = rows->has_memory;
+    info->format = m->name;
+    info->built_in = m->built_in;
+    if (rows->has_memory)
+        return 0;
+    say_no_memory(rows, info->name, syntax, a, d);
+    return rows->records ? 0 : -1;
+}
+
+int normalise_source(struct input_info *info, const struct record_sink *sink, struct source *source,
+                     const struct normalise_settings *settings, const struct mapping *m, struct arena *a,
+                     struct diag *d)
+{
+    struct sniff sniff;
+    struct rows *rows = mem_alloc(sizeof *rows);
+    size_t from = d->n;
+    const char *what = NULL;
+    int rc = -1;
+    struct str head = source_head(source);
+    enum syntax syntax = read_detect(head, &what);
+    if (m && m->layout.columns && syntax == SYNTAX_TEXT)
+        syntax = SYNTAX_CSV;
+    if (syntax == SYNTAX_COUNT) {
+        diag_add(d, DIAG_NOT_RECOGNISED, whole(info->name),
+                 "this is %s; expected a log as CSV, JSON, JSONL or text", what ? what : "no text");
+        take_notes(info, d, from, NULL, a);
+        free(rows);
+        return -1;
+    }
+    sniff_init(&sniff, syntax, head);
+    if (!m && settings->format && syntax != SYNTAX_TEXT)
+        m = named_mapping(settings, a, d);
+    else if (!m && syntax != SYNTAX_TEXT)
+        m = settings->mappings ? sniff_choose(&sniff, settings->mappings) : NULL;
+    if (!m && syntax != SYNTAX_TEXT)
+        diag_add(
+            d, DIAG_NOT_RECOGNISED, whole(info->name),
+            "%s in no format that is known; --list-formats lists those, --format FILE gives one of your own",
+            syntax_name(syntax));
+    else
+        rc = read_source(info, source, syntax, m, &sniff, sink, settings, a, d, rows);
+    if (rc == 0 && !info->built_in)
+        diag_add(d, DIAG_OWN_FORMAT, whole(info->name), "read with the format \"%s\" from %s", m->name,
+                 m->origin);
+    take_notes(info, d, from, rc == 0 ? rows : NULL, a);
+    if (m || syntax == SYNTAX_TEXT)
+        rows_release(rows);
+    free(rows);
+    sniff_release(&sniff);
+    return rc;
+}
+
+int normalise_input(struct input_info *info, const struct record_sink *sink, const char *path,
+                    const struct normalise_settings *settings, struct arena *a, struct diag *d)
+{
+    size_t from = d->n;
+    *info = (struct input_info){.name = arena_strndup(a, path, strlen(path))};
+    struct source *source = source_open(path, d);
+    if (!source) {
+        take_notes(info, d, from, NULL, a);
+        return -1;
+    }
+    info->size = source_size(source);
+    int rc = normalise_source(info, sink, source, settings, NULL, a, d);
+    info->size = source_size(source);
+    source_close(source);
+    return rc;
+}
