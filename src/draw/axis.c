@@ -113,6 +113,10 @@ static void tick_text(char *out, size_t cap, const struct axis *a, int i)
     double v = tick_at(&a->ticks, i);
     const char *gap = *a->suffix && i == unit_tick(a) ? " " : "";
     const char *suffix = *gap ? a->suffix : "";
+    if (v == 0) {
+        snprintf(out, cap, "0%s%s", gap, suffix);
+        return;
+    }
     /* Figures too long for the margin; what they stand for is no plausible memory size any more. */
     if (!a->identifiers && fabs(v) >= 1e6)
         snprintf(out, cap, "%.3g%s%s", v, gap, suffix);

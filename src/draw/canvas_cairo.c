@@ -1,6 +1,6 @@
-/* The painting of a canvas: columns and rectangles are written straight into the pixels; cairo
- * draws lines, marks and texts into a mask, whose coverage is rounded to a few levels before it
- * goes into the pixels. So a picture has few colours, and its PNG a palette. */
+/* The painting of a canvas: columns, rectangles and straight lines are written into the pixels;
+ * cairo draws the rest on small masks, whose coverage is rounded to a few levels before it goes
+ * into the pixels. So a picture has few colours, and its PNG a palette. */
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "draw/canvas.h"
@@ -87,81 +87,59 @@ double font_advance(const struct font *f, uint32_t code)
 
 /* --- pixels ---------------------------------------------------------------------------- */
 
-enum {
-    OPAQUE = 256
-};
-
 struct painter {
-    uint32_t *px;      /* width * height */
-    int width, height; /* [px] of the PNG */
+    struct raster *raster;
     enum theme theme;
     const struct font *font;
-    cairo_surface_t *mask; /* one byte of coverage for each pixel; empty between items */
-    cairo_t *cr;           /* draws on the mask, in CSS pixels */
+    cairo_font_options_t *options;
+    cairo_status_t status; /* the first failure */
 };
-
-static uint32_t mix(uint32_t under, uint32_t over, unsigned alpha)
-{
-    uint32_t out = 0;
-    for (int shift = 0; shift <= 16; shift += 8) {
-        uint32_t u = under >> shift & 255, o = over >> shift & 255;
-        out |= (u * (OPAQUE - alpha) + o * alpha + OPAQUE / 2) / OPAQUE << shift;
-    }
-    return out;
-}
-
-static void blend(const struct painter *p, int x, int y, uint32_t rgb, unsigned alpha)
-{
-    uint32_t *px = p->px + (size_t)y * (size_t)p->width + x;
-    *px = alpha >= OPAQUE ? rgb : mix(*px, rgb, alpha);
-}
 
 static unsigned alpha_of(const struct item *it)
 {
-    return (unsigned)(it->alpha * OPAQUE + 0.5);
+    return (unsigned)(it->alpha * RASTER_OPAQUE + 0.5);
+}
+
+static int pixel(double css)
+{
+    return (int)lround(css * CANVAS_SCALE);
 }
 
 /* One column of pixels from y to y2; the share of a pixel that is covered is rounded to
- * quarters, so that soft edges cost few colours. */
+ * quarters, and what shines through has hard edges, so that few colours are needed. */
 static void fill_column(const struct painter *p, int x, double y, double y2, uint32_t rgb, unsigned alpha)
 {
-    if (x < 0 || x >= p->width)
+    if (x < 0 || x >= p->raster->width)
         return;
-    y = fmin(fmax(y, 0), p->height);
-    y2 = fmin(fmax(y2, 0), p->height);
-    int first = (int)floor(y), last = (int)ceil(y2);
-    for (int row = first; row < last; row++) {
-        double cover = fmin(row + 1, y2) - fmax(row, y);
-        unsigned quarters = (unsigned)(cover * 4 + 0.5);
-        if (quarters)
-            blend(p, x, row, rgb, alpha * quarters / 4);
+    y = fmin(fmax(y, 0), p->raster->height);
+    y2 = fmin(fmax(y2, 0), p->raster->height);
+    int first = (int)ceil(y), last = (int)floor(y2);
+    if (alpha < RASTER_OPAQUE || last < first) {
+        raster_fill(p->raster, x, (int)lround(y), x + 1, (int)fmax(lround(y2), lround(y) + 1), rgb, alpha);
+        return;
     }
+    unsigned above = (unsigned)((first - y) * 4 + 0.5), below = (unsigned)((y2 - last) * 4 + 0.5);
+    raster_fill(p->raster, x, first, x + 1, last, rgb, alpha);
+    if (above)
+        raster_fill(p->raster, x, first - 1, x + 1, first, rgb, alpha * above / 4);
+    if (below)
+        raster_fill(p->raster, x, last, x + 1, last + 1, rgb, alpha * below / 4);
 }
 
 static void paint_columns(const struct painter *p, const struct item *it)
 {
     uint32_t rgb = palette_rgb(it->ink, p->theme);
-    int x0 = (int)lround(it->x * CANVAS_SCALE);
+    int x0 = pixel(it->x);
     for (size_t i = 0; i < it->n; i++)
         if (!isnan(it->top[i]) && !isnan(it->bottom[i]))
             fill_column(p, x0 + (int)i, (double)it->top[i] * CANVAS_SCALE,
                         (double)it->bottom[i] * CANVAS_SCALE, rgb, alpha_of(it));
 }
 
-static int pixel(double css, int limit)
-{
-    double v = round(css * CANVAS_SCALE);
-    return v < 0 ? 0 : v > limit ? limit : (int)v;
-}
-
 static void paint_rect(const struct painter *p, const struct item *it)
 {
-    uint32_t rgb = palette_rgb(it->ink, p->theme);
-    int x = pixel(it->x, p->width), x2 = pixel(it->x2, p->width);
-    int y = pixel(it->y, p->height), y2 = pixel(it->y2, p->height);
-    for (int row = y; row < y2; row++)
-        for (int col = x; col < x2; col++)
-            blend(p, col, row, rgb, alpha_of(it));
+    raster_fill(p->raster, pixel(it->x), pixel(it->y), pixel(it->x2), pixel(it->y2),
+                palette_rgb(it->ink, p->theme), alpha_of(it));
 }
 
 static void paint_cells(const struct painter *p, const struct item *it)
@@ -183,53 +161,109 @@ static void paint_cells(const struct painter *p, const struct item *it)
     }
 }
 
-/* --- mask -------------------------------------------------------------------------------- */
+/* Lengths [px] of the next dash and of the gap after it, `at` px from the line's start; on 0: no end. */
+static void dash_next(enum dash dash, double at, double *on, double *off)
+{
+    *on = 0;
+    *off = 0;
+    if (dash == DASH_NONE)
+        return;
+    *off = 3;
+    *on = dash == DASH_DASHED ? 6 : dash == DASH_DOTTED ? 2 : fmod(at, 14) < 5 ? 2 : 6;
+}
 
-/* Moves what was drawn on the mask between x, y and x2, y2 [CSS px] into the pixels, and clears it there. */
-static void stamp(const struct painter *p, enum ink ink, double x, double y, double x2, double y2)
+/* A level or upright line as the rectangles of its dashes. */
+static void paint_straight(const struct painter *p, const struct item *it)
+{
+    bool level = it->y == it->y2;
+    double from = level ? fmin(it->x, it->x2) : fmin(it->y, it->y2);
+    double to = level ? fmax(it->x, it->x2) : fmax(it->y, it->y2), half = it->size / 2;
+    while (from < to) {
+        double on, off;
+        dash_next(it->dash, from - (level ? fmin(it->x, it->x2) : fmin(it->y, it->y2)), &on, &off);
+        double end = fmin(on > 0 ? from + on : to, to);
+        struct item piece = *it;
+        piece.x = level ? from : it->x - half;
+        piece.x2 = level ? end : it->x + half;
+        piece.y = level ? it->y - half : from;
+        piece.y2 = level ? it->y + half : end;
+        paint_rect(p, &piece);
+        from = end + off;
+    }
+}
+
+/* --- masks -------------------------------------------------------------------------------- */
+
+struct mask {
+    cairo_surface_t *surface;
+    cairo_t *cr;   /* draws in the canvas's CSS pixels */
+    int left, top; /* [px] of the PNG */
+    int width, height;
+};
+
+/* An empty mask for what lies between x, y and x2, y2 [CSS px]; false when nothing of that is on the picture.
+ */
+static bool mask_open(struct mask *m, const struct painter *p, double x, double y, double x2, double y2)
+{
+    int right = pixel(x2) + 2, bottom = pixel(y2) + 2;
+    m->left = pixel(x) - 2 > 0 ? pixel(x) - 2 : 0;
+    m->top = pixel(y) - 2 > 0 ? pixel(y) - 2 : 0;
+    m->width = (right < p->raster->width ? right : p->raster->width) - m->left;
+    m->height = (bottom < p->raster->height ? bottom : p->raster->height) - m->top;
+    if (m->width <= 0 || m->height <= 0)
+        return false;
+    m->surface = cairo_image_surface_create(CAIRO_FORMAT_A8, m->width, m->height);
+    m->cr = cairo_create(m->surface);
+    cairo_translate(m->cr, -m->left, -m->top);
+    cairo_scale(m->cr, CANVAS_SCALE, CANVAS_SCALE);
+    return true;
+}
+
+/* Lays an ink over the picture where the mask is covered, and empties the mask. */
+static void mask_stamp(const struct mask *m, const struct painter *p, enum ink ink)
 {
     enum {
         LEVELS = 8
     };
     uint32_t rgb = palette_rgb(ink, p->theme);
-    int left = pixel(x - 1, p->width), right = pixel(x2 + 1, p->width);
-    int top = pixel(y - 1, p->height), bottom = pixel(y2 + 1, p->height);
-    cairo_surface_flush(p->mask);
-    int stride = cairo_image_surface_get_stride(p->mask);
-    unsigned char *data = cairo_image_surface_get_data(p->mask);
-    for (int row = top; data && row < bottom; row++) {
+    cairo_surface_flush(m->surface);
+    int stride = cairo_image_surface_get_stride(m->surface);
+    unsigned char *data = cairo_image_surface_get_data(m->surface);
+    for (int row = 0; data && row < m->height; row++) {
         unsigned char *cover = data + (size_t)row * (size_t)stride;
-        for (int col = left; col < right; col++) {
+        for (int col = 0; col < m->width; col++) {
             unsigned level = (cover[col] * LEVELS + 127u) / 255u;
             if (level)
-                blend(p, col, row, rgb, level * OPAQUE / LEVELS);
+                raster_blend(p->raster, m->left + col, m->top + row, rgb, level * RASTER_OPAQUE / LEVELS);
         }
-        if (right > left)
-            memset(cover + left, 0, (size_t)(right - left));
+        memset(cover, 0, (size_t)m->width);
     }
-    cairo_surface_mark_dirty(p->mask);
+    cairo_surface_mark_dirty(m->surface);
 }
 
-static void paint_line(const struct painter *p, const struct item *it)
+static void mask_close(struct mask *m, struct painter *p)
 {
-    static const struct {
-        int n;
-        double on_off[4];
-    } dashes[] = {
-        [DASH_NONE] = {0, {0}},
-        [DASH_DASHED] = {2, {6, 3}},
-        [DASH_DOTTED] = {2, {2, 3}},
-        [DASH_MIXED] = {4, {2, 3, 6, 3}},
-    };
-    bool straight = it->x == it->x2 || it->y == it->y2;
-    cairo_set_antialias(p->cr, straight ? CAIRO_ANTIALIAS_NONE : CAIRO_ANTIALIAS_DEFAULT);
-    cairo_set_dash(p->cr, dashes[it->dash].on_off, dashes[it->dash].n, 0);
-    cairo_set_line_width(p->cr, it->size);
-    cairo_move_to(p->cr, it->x, it->y);
-    cairo_line_to(p->cr, it->x2, it->y2);
-    cairo_stroke(p->cr);
-    stamp(p, it->ink, fmin(it->x, it->x2) - it->size, fmin(it->y, it->y2) - it->size,
-          fmax(it->x, it->x2) + it->size, fmax(it->y, it->y2) + it->size);
+    if (p->status == CAIRO_STATUS_SUCCESS)
+        p->status = cairo_status(m->cr);
+    cairo_destroy(m->cr);
+    cairo_surface_destroy(m->surface);
+}
+
+static void paint_line(struct painter *p, const struct item *it)
+{
+    struct mask m;
+    if (it->x == it->x2 || it->y == it->y2) {
+        paint_straight(p, it);
+        return;
+    }
+    if (!mask_open(&m, p, fmin(it->x, it->x2), fmin(it->y, it->y2), fmax(it->x, it->x2), fmax(it->y, it->y2)))
+        return;
+    cairo_set_line_width(m.cr, it->size);
+    cairo_move_to(m.cr, it->x, it->y);
+    cairo_line_to(m.cr, it->x2, it->y2);
+    cairo_stroke(m.cr);
+    mask_stamp(&m, p, it->ink);
+    mask_close(&m, p);
 }
 
 static void mark_path(cairo_t *cr, enum mark mark, double x, double y, double r)
@@ -265,57 +299,73 @@ static void mark_path(cairo_t *cr, enum mark mark, double x, double y, double r)
 }
 
 /* The mark's outline in a width [px], and its inside when filled. */
-static void stamp_mark(const struct painter *p, const struct item *it, enum ink ink, double width,
-                       bool filled)
+static void stamp_mark(const struct painter *p, const struct mask *m, const struct item *it, enum ink ink,
+                       double width, bool filled)
 {
-    double r = it->size / 2, reach = r + width;
-    mark_path(p->cr, it->mark, it->x, it->y, r);
-    cairo_set_line_width(p->cr, width);
+    mark_path(m->cr, it->mark, it->x, it->y, it->size / 2);
+    cairo_set_line_width(m->cr, width);
     if (filled)
-        cairo_fill_preserve(p->cr);
+        cairo_fill_preserve(m->cr);
     if (width > 0)
-        cairo_stroke_preserve(p->cr);
-    cairo_new_path(p->cr);
-    stamp(p, ink, it->x - reach, it->y - reach, it->x + reach, it->y + reach);
+        cairo_stroke_preserve(m->cr);
+    cairo_new_path(m->cr);
+    mask_stamp(m, p, ink);
 }
 
-static void paint_mark(const struct painter *p, const struct item *it)
+static void paint_mark(struct painter *p, const struct item *it)
 {
-    cairo_set_antialias(p->cr, CAIRO_ANTIALIAS_DEFAULT);
-    cairo_set_dash(p->cr, NULL, 0, 0);
+    struct mask m;
+    double reach = it->size / 2 + 4;
+    if (!mask_open(&m, p, it->x - reach, it->y - reach, it->x + reach, it->y + reach))
+        return;
     /* A rim in the page's colour keeps a mark apart from the lines under it. */
     switch (it->mark) {
     case MARK_X:
-        stamp_mark(p, it, INK_PAGE, 5.5, false);
-        stamp_mark(p, it, it->ink, 2.5, false);
+        stamp_mark(p, &m, it, INK_PAGE, 5.5, false);
+        stamp_mark(p, &m, it, it->ink, 2.5, false);
         break;
     case MARK_X_HOLLOW:
-        stamp_mark(p, it, INK_PAGE, 5.5, false);
-        stamp_mark(p, it, it->ink, 3.5, false);
-        stamp_mark(p, it, INK_PAGE, 1.3, false);
+        stamp_mark(p, &m, it, INK_PAGE, 5.5, false);
+        stamp_mark(p, &m, it, it->ink, 3.5, false);
+        stamp_mark(p, &m, it, INK_PAGE, 1.3, false);
         break;
     case MARK_RING:
-        stamp_mark(p, it, INK_PAGE, 3, true);
-        stamp_mark(p, it, it->ink, 1.6, false);
+        stamp_mark(p, &m, it, INK_PAGE, 3, true);
+        stamp_mark(p, &m, it, it->ink, 1.6, false);
         break;
     case MARK_DIAMOND:
     case MARK_TRIANGLE:
     case MARK_DOT:
-        stamp_mark(p, it, INK_PAGE, 3, true);
-        stamp_mark(p, it, it->ink, 0, true);
+        stamp_mark(p, &m, it, INK_PAGE, 3, true);
+        stamp_mark(p, &m, it, it->ink, 0, true);
         break;
     }
+    mask_close(&m, p);
 }
 
-static void paint_text(const struct painter *p, const struct item *it)
+static double left_of(const struct item *it)
+{
+    switch (it->anchor) {
+    case ANCHOR_MIDDLE:
+        return it->x - it->width / 2;
+    case ANCHOR_RIGHT:
+        return it->x - it->width;
+    case ANCHOR_LEFT:
+        break;
+    }
+    return it->x;
+}
+
+static void paint_text(struct painter *p, const struct item *it)
 {
     cairo_glyph_t glyphs[CANVAS_TEXT_MAX + 8];
     int n = 0;
-    double from = it->x - (it->anchor == ANCHOR_MIDDLE  ? it->width / 2
-                           : it->anchor == ANCHOR_RIGHT ? it->width
-                                                        : 0);
-    double x = from;
+    double x = left_of(it);
     struct str rest = str_of(it->text);
+    struct mask m;
+    if (!p->font || !mask_open(&m, p, x - it->size, it->y - 1.2 * it->size, x + it->width + it->size,
+                               it->y + 0.5 * it->size))
+        return;
     while (rest.n > 0 && n < CANVAS_TEXT_MAX) {
         uint32_t code = 0;
         size_t len = utf8_next(&code, rest);
@@ -326,12 +376,15 @@ static void paint_text(const struct painter *p, const struct item *it)
         rest.p += len;
         rest.n -= len;
     }
-    cairo_set_font_size(p->cr, it->size);
-    cairo_show_glyphs(p->cr, glyphs, n);
-    stamp(p, it->ink, from - it->size, it->y - 1.2 * it->size, x + it->size, it->y + 0.5 * it->size);
+    cairo_set_font_options(m.cr, p->options);
+    cairo_set_font_face(m.cr, p->font->cairo);
+    cairo_set_font_size(m.cr, it->size);
+    cairo_show_glyphs(m.cr, glyphs, n);
+    mask_stamp(&m, p, it->ink);
+    mask_close(&m, p);
 }
 
-static void paint_item(const struct painter *p, const struct item *it)
+static void paint_item(struct painter *p, const struct item *it)
 {
     switch (it->kind) {
     case ITEM_RECT:
@@ -350,48 +403,25 @@ static void paint_item(const struct painter *p, const struct item *it)
         paint_mark(p, it);
         break;
     case ITEM_TEXT:
-        if (p->font)
-            paint_text(p, it);
+        paint_text(p, it);
         break;
     }
 }
 
-static void open_mask(struct painter *p)
-{
-    p->mask = cairo_image_surface_create(CAIRO_FORMAT_A8, p->width, p->height);
-    p->cr = cairo_create(p->mask);
-    cairo_scale(p->cr, CANVAS_SCALE, CANVAS_SCALE);
-    if (p->font)
-        cairo_set_font_face(p->cr, p->font->cairo);
-    cairo_font_options_t *options = cairo_font_options_create();
-    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    cairo_set_font_options(p->cr, options);
-    cairo_font_options_destroy(options);
-}
-
 int canvas_paint(struct raster *out, const struct canvas *c, enum theme theme)
 {
-    struct painter p = {.width = (int)c->width * CANVAS_SCALE,
-                        .height = (int)c->height * CANVAS_SCALE,
-                        .theme = theme,
-                        .font = c->font};
-    size_t n = (size_t)p.width * (size_t)p.height;
-    p.px = mem_alloc(n * sizeof *p.px);
-    *out = (struct raster){p.px, p.width, p.height};
-    uint32_t page = palette_rgb(INK_PAGE, theme);
-    for (size_t i = 0; i < n; i++)
-        p.px[i] = page;
-    open_mask(&p);
-    for (size_t i = 0; i < c->n && cairo_status(p.cr) == CAIRO_STATUS_SUCCESS; i++)
+    struct painter p = {
+        .raster = out, .theme = theme, .font = c->font, .options = cairo_font_options_create()};
+    cairo_font_options_set_antialias(p.options, CAIRO_ANTIALIAS_GRAY);
+    cairo_font_options_set_hint_style(p.options, CAIRO_HINT_STYLE_NONE);
+    cairo_font_options_set_hint_metrics(p.options, CAIRO_HINT_METRICS_OFF);
+    raster_reset(out, (int)c->width * CANVAS_SCALE, (int)c->height * CANVAS_SCALE,
+                 palette_rgb(INK_PAGE, theme));
+    for (size_t i = 0; i < c->n && p.status == CAIRO_STATUS_SUCCESS; i++)
         paint_item(&p, &c->items[i]);
-    cairo_status_t status = cairo_status(p.cr);
-    cairo_destroy(p.cr);
-    cairo_surface_destroy(p.mask);
-    if (status == CAIRO_STATUS_SUCCESS)
+    cairo_font_options_destroy(p.options);
+    if (p.status == CAIRO_STATUS_SUCCESS)
         return 0;
-    raster_release(out);
-    errno = status == CAIRO_STATUS_NO_MEMORY ? ENOMEM : EIO;
+    errno = p.status == CAIRO_STATUS_NO_MEMORY ? ENOMEM : EIO;
     return -1;
 }

@@ -116,7 +116,7 @@ static void draw_small_timeline(struct canvas *c, const struct run_report *run, 
                    arena_printf(c->arena, "capacity %s", plot_say_bytes(c->arena, run->capacity_bytes)), NULL,
                    NULL);
     labels_place(&labels, f.top - 6, f.bottom + 6);
-    labels_draw(&labels, c, f.right + 1, f.right + 12, 200);
+    labels_draw(&labels, c, f.right + 7, f.right + 16, 200);
 }
 
 void card_draw(struct canvas *c, const struct analysis *a, struct picture *p)

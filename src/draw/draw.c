@@ -13,45 +13,43 @@ enum {
     PLOTS = sizeof plots / sizeof *plots
 };
 
-static int encode(struct picture *p, const struct canvas *c, enum theme theme)
-{
-    struct raster r;
-    if (canvas_paint(&r, c, theme))
-        return -1;
-    int result = raster_png(&p->png[theme], &r);
-    raster_release(&r);
-    return result;
-}
+/* What the pictures are made with, one after the other. */
+struct studio {
+    struct font *font;
+    struct raster *raster;
+};
 
-static int finish(struct gallery *out, struct picture p, const struct canvas *c, const bool *themes)
+static int finish(struct gallery *out, const struct studio *studio, struct picture p, const struct canvas *c,
+                  const bool *themes)
 {
     p.width = (int)c->width;
     p.height = (int)c->height;
     struct picture *kept = &out->items[out->n++];
     *kept = p;
     for (int theme = 0; theme < THEME_COUNT; theme++)
-        if (themes[theme] && encode(kept, c, (enum theme)theme))
+        if (themes[theme] && (canvas_paint(studio->raster, c, (enum theme)theme) ||
+                              raster_png(&kept->png[theme], studio->raster)))
             return -1;
     return 0;
 }
 
 static int draw_pictures(struct gallery *out, const struct analysis *a, const struct draw_settings *settings,
-                         const struct font *font)
+                         const struct studio *studio)
 {
     for (size_t i = 0; i < PLOTS; i++) {
         struct canvas c;
         struct picture p = {.name = plots[i].name};
-        canvas_init(&c, &out->arena, font, PLOT_WIDTH, PLOT_HEIGHT);
-        if (plots[i].draw(&c, a, &p) && finish(out, p, &c, settings->themes))
+        canvas_init(&c, &out->arena, studio->font, PLOT_WIDTH, PLOT_HEIGHT);
+        if (plots[i].draw(&c, a, &p) && finish(out, studio, p, &c, settings->themes))
             return -1;
     }
     if (settings->card) {
         static const bool light[THEME_COUNT] = {[THEME_LIGHT] = true};
         struct canvas c;
         struct picture p = {.name = "verdict"};
-        canvas_init(&c, &out->arena, font, CARD_WIDTH, CARD_HEIGHT);
+        canvas_init(&c, &out->arena, studio->font, CARD_WIDTH, CARD_HEIGHT);
         card_draw(&c, a, &p);
-        return finish(out, p, &c, light);
+        return finish(out, studio, p, &c, light);
     }
     return 0;
 }
@@ -60,12 +58,14 @@ int draw_all(struct gallery *out, const struct analysis *a, const struct draw_se
 {
     *out = (struct gallery){.n = 0};
     arena_init(&out->arena);
-    struct font *font = font_new(settings->font);
-    if (!font)
+    struct studio studio = {font_new(settings->font), NULL};
+    if (!studio.font)
         return -1;
+    studio.raster = raster_new();
     out->items = arena_alloc(&out->arena, (PLOTS + 1) * sizeof *out->items);
-    int result = draw_pictures(out, a, settings, font), error = errno;
-    font_free(font);
+    int result = draw_pictures(out, a, settings, &studio), error = errno;
+    raster_free(studio.raster);
+    font_free(studio.font);
     if (result == 0)
         return 0;
     gallery_release(out);

@@ -78,7 +78,7 @@ void labels_draw(const struct labels *l, struct canvas *c, double from_x, double
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct label *it = &l->items[i];
-        if (fabs(it->at - it->y) > 4)
+        if (it->ink != INK_MUTED && fabs(it->at - it->y) > 6)
             canvas_line(c, from_x, it->y, x - 3, it->at, it->ink, 0.8, DASH_NONE);
         for (int k = 0; k < LABEL_LINES && it->lines[k]; k++)
             canvas_text(c, x, it->at + k * LABEL_HEIGHT + 4, ANCHOR_LEFT, 12, it->ink, max_width,

@@ -28,7 +28,8 @@ void labels_add(struct labels *l, double y, enum ink ink, const char *line1, con
 /* Sets `at` of all between top and bottom [px], in the order of their y, moved as little as can be;
  * labels for which there is no room are taken out from the end. */
 void labels_place(struct labels *l, double top, double bottom);
-/* Draws them at x, each joined to its line's end at from_x by a thin line when it had to move. */
+/* Draws them at x, each joined to its line's end at from_x by a thin line when it had to move;
+ * muted ones, which stand for many lines or for none, are not joined. */
 void labels_draw(const struct labels *l, struct canvas *c, double from_x, double x, double max_width);
 
 #endif

@@ -15,6 +15,15 @@ const char *plot_say_bytes(struct arena *arena, double bytes)
     return text;
 }
 
+const char *plot_say_bytes_in(struct arena *arena, double bytes, enum byte_unit unit)
+{
+    struct buf b = {0};
+    num_put_bytes_in(&b, bytes, unit);
+    const char *text = arena_printf(arena, "%s %s", b.p, num_byte_unit_name(unit));
+    buf_release(&b);
+    return text;
+}
+
 const char *plot_say_rate(struct arena *arena, double bytes_per_step)
 {
     return arena_printf(arena, "%s/step", plot_say_bytes(arena, bytes_per_step));

@@ -31,7 +31,9 @@ enum {
 const struct run_report *plot_lead(const struct analysis *a);
 /* "139.8 GiB"; "unknown" for NAN. */
 const char *plot_say_bytes(struct arena *arena, double bytes);
-/* "+3.1 MiB/step" without the sign where v >= 0. */
+/* The same in a given unit. */
+const char *plot_say_bytes_in(struct arena *arena, double bytes, enum byte_unit unit);
+/* "3.1 MiB/step" */
 const char *plot_say_rate(struct arena *arena, double bytes_per_step);
 /* A step, count or identifier: whole numbers in full, no separators. */
 const char *plot_say_number(struct arena *arena, double v);

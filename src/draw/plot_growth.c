@@ -84,7 +84,7 @@ static void set_y(struct growth *g)
     }
     g->top_bytes = top;
     /* What lies far below is the run before it had its memory, not growth. */
-    double least = -0.25 * fmax(top, 1);
+    double least = -0.08 * fmax(top, 1);
     for (size_t i = 0; i < g->n; i++)
         if (g->floor[i] < least)
             g->floor[i] = NAN;
@@ -105,7 +105,7 @@ static void draw_fit(const struct growth *g)
     }
     frame_y_px(f, fit, 3 * g->n);
     canvas_columns(f->c, f->left, g->n, high, low, INK_PEAK, 0.25);
-    canvas_trace(f->c, f->left, g->n, fit, INK_PEAK, 1.6, DASH_NONE);
+    canvas_trace(f->c, f->left, g->n, fit, INK_PEAK, 1.6, DASH_DASHED);
 }
 
 static void draw_onset(const struct growth *g)
@@ -129,18 +129,18 @@ static void label(const struct growth *g)
     double last = NAN, x_end = isnan(g->end_x) ? f->x.scale.hi : g->end_x;
     for (size_t i = 0; i < g->n; i++)
         last = isnan(g->floor[i]) ? last : g->floor[i];
-    const char *interval = isfinite(g->leak->slope_low) && isfinite(g->leak->slope_high)
-                               ? arena_printf(arena, "%s to", plot_say_bytes(arena, g->leak->slope_low))
-                               : NULL;
+    double low = g->leak->slope_low, high = g->leak->slope_high;
+    bool interval = isfinite(low) && isfinite(high);
+    enum byte_unit unit = num_byte_unit(fmax(fabs(low), fabs(high)));
     labels_add(&labels, scale_px_clamped(&f->y.scale, fit_at(g, g->leak->slope_bytes_per_step, x_end)),
                INK_PEAK, arena_printf(arena, "fit %s", plot_say_rate(arena, g->leak->slope_bytes_per_step)),
-               interval ? arena_printf(arena, "95 %%: %s", interval) : NULL,
-               interval ? plot_say_rate(arena, g->leak->slope_high) : NULL);
+               interval ? arena_printf(arena, "95 %%: %s to", plot_say_bytes_in(arena, low, unit)) : NULL,
+               interval ? arena_printf(arena, "%s/step", plot_say_bytes_in(arena, high, unit)) : NULL);
     labels_add(&labels, scale_px_clamped(&f->y.scale, last), INK_ALLOCATED, "floor", NULL, NULL);
     if (!isnan(g->end_x))
         labels_add(&labels, f->top, INK_OOM, plot_say_end(arena, g->run), NULL, NULL);
     labels_place(&labels, f->top - 6, f->bottom + 8);
-    labels_draw(&labels, f->c, f->right + 1, f->right + 12, f->c->width - f->right - 16);
+    labels_draw(&labels, f->c, f->right + 7, f->right + 16, f->c->width - f->right - 20);
 }
 
 static void describe(const struct growth *g, struct picture *p)
@@ -150,7 +150,7 @@ static void describe(const struct growth *g, struct picture *p)
     const char *what = plot_field_name(l->column), *rate = plot_say_rate(arena, l->slope_bytes_per_step);
     const char *from = plot_say_number(arena, round(g->onset));
     p->title = arena_printf(
-        arena, "The floor of %s grows %s from step %s on; the axis starts at its level there, %s", what, rate,
+        arena, "The floor of %s grows %s from step %s on; 0 on the axis is its level there, %s", what, rate,
         from, plot_say_bytes(arena, g->level));
     p->alt = arena_printf(arena,
                           "Growth of the %s floor of %s: %s from step %s on (95 %% interval %s to %s), "

@@ -109,7 +109,7 @@ static void label(const struct headroom *h)
     if (!isnan(h->end_x))
         labels_add(&labels, f->top, INK_OOM, plot_say_end(arena, h->run), NULL, NULL);
     labels_place(&labels, f->top - 6, f->bottom + 8);
-    labels_draw(&labels, f->c, f->right + 1, f->right + 12, f->c->width - f->right - 16);
+    labels_draw(&labels, f->c, f->right + 7, f->right + 16, f->c->width - f->right - 20);
 }
 
 bool plot_headroom(struct canvas *c, const struct analysis *a, struct picture *p)
@@ -135,7 +135,8 @@ bool plot_headroom(struct canvas *c, const struct analysis *a, struct picture *p
         double y = scale_px(&f->y.scale, h.asked);
         canvas_line(c, f->left, y, f->right, y, INK_OOM, 1.5, DASH_DASHED);
     }
-    canvas_mark(c, MARK_TRIANGLE, scale_px(&f->x.scale, h.lowest_x), lowest - 5, 8, INK_PEAK);
+    if (lowest + 8 < f->bottom)
+        canvas_mark(c, MARK_TRIANGLE, scale_px(&f->x.scale, h.lowest_x), lowest + 6, 8, INK_PEAK);
     if (!isnan(h.end_x)) {
         double x = scale_px_clamped(&f->x.scale, h.end_x);
         canvas_rect(c, x - 1, f->top, x + 1, f->bottom, INK_OOM, 1);

@@ -312,6 +312,6 @@ bool plot_law(struct canvas *c, const struct analysis *a, struct picture *out)
     draw_limits(&p, &labels);
     frame_axes(&p.frame);
     labels_place(&labels, p.frame.top - 6, p.frame.bottom + 8);
-    labels_draw(&labels, c, p.frame.right + 1, p.frame.right + 12, c->width - p.frame.right - 16);
+    labels_draw(&labels, c, p.frame.right + 7, p.frame.right + 16, c->width - p.frame.right - 20);
     return true;
 }

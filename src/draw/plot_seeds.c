@@ -81,7 +81,7 @@ static const char *batch_text(struct canvas *c, const struct run_report *r)
 {
     const struct failure *f = &r->failure;
     if (f->batch_ids && *f->batch_ids)
-        return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_ids), 12, 110));
+        return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_ids), 12, 120));
     if (f->batch_hash && *f->batch_hash)
         return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_hash), 12, 110));
     if (!isnan(f->batch_size) && !isnan(f->max_len))
@@ -122,12 +122,14 @@ static void draw_row(const struct strip *st, size_t i, const struct analysis *a)
     double from = scale_px_clamped(&f->x.scale, r->first_step);
     canvas_rect(c, from, y - 0.5, x, y + 0.5, INK_MUTED, 0.6);
     canvas_mark(c, r->has_failure ? MARK_X : MARK_RING, x, y, 10, r->has_failure ? INK_OOM : INK_TEXT);
-    canvas_text(c, f->left - 14, y + 4, ANCHOR_RIGHT, 12, INK_TEXT, f->left - 24, plot_say_run(c, r, true));
+    canvas_text(c, f->left - 14, y + 4, ANCHOR_RIGHT, 12, INK_TEXT, f->left - 24,
+                plot_say_run(c, r, a->n_ranks > 0));
     const char *batch = r->has_failure ? batch_text(c, r) : NULL;
     bool shared = r->has_failure && a->has_cross && has_shared_id(&a->cross, r->failure.batch_ids);
-    const char *end = plot_say_end(c->arena, r);
-    const char *text = arena_printf(c->arena, "%s%s%s", end ? end : outcome_name(r->outcome),
-                                    batch ? ", " : "", batch ? batch : "");
+    const char *end = r->has_failure
+                          ? arena_printf(c->arena, "step %s", plot_say_number(c->arena, r->failure.step))
+                          : outcome_name(r->outcome);
+    const char *text = arena_printf(c->arena, "%s%s%s", end, batch ? ", " : "", batch ? batch : "");
     canvas_text(c, f->right + 14, y + 4, ANCHOR_LEFT, 12, shared ? INK_OOM : INK_TEXT, RIGHT - 22, text);
 }
 

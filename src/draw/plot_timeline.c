@@ -141,16 +141,21 @@ static void draw_others(const struct others *o, const struct timeline *t, struct
         canvas_trace(f->c, f->left, n, o->line[k], INK_MUTED, 1, DASH_NONE);
         f->c->items[f->c->n - 1].alpha = 0.5;
         canvas_mark(f->c, MARK_DOT, f->left + (double)at / CANVAS_SCALE, y, 5, INK_MUTED);
-        const char *end = plot_say_end(f->c->arena, o->seeds[k]);
-        const char *name = plot_say_run(f->c, o->seeds[k], false);
-        labels_add(labels, y, INK_MUTED, end ? arena_printf(f->c->arena, "%s: %s", name, end) : name, NULL,
-                   NULL);
+        const struct run_report *r = o->seeds[k];
+        /* Below the leading run's labels, which they would push aside where all ends lie together. */
+        labels_add(
+            labels, y + 30, INK_MUTED,
+            arena_printf(f->c->arena, r->has_failure ? "%s: OOM at %s" : "%s: to %s",
+                         plot_say_run(f->c, r, false),
+                         plot_say_number(f->c->arena, r->has_failure ? r->failure.step : r->last_step)),
+            NULL, NULL);
     }
 }
 
 /* --- what happened -------------------------------------------------------------------------- */
 
-/* Bands of evaluation; returns the place of the widest, or NAN when none was drawn. */
+/* Bands of evaluation; returns the middle of the first that is not much narrower than another,
+ * or NAN when none was drawn. */
 static double draw_eval(const struct timeline *t)
 {
     const struct frame *f = &t->frame;
@@ -168,7 +173,7 @@ static double draw_eval(const struct timeline *t)
         canvas_rect(f->c, x, f->top, x2, f->bottom, INK_BAND, 1);
         covered += x2 - x;
         end = x2;
-        if (x2 - x > widest) {
+        if (x2 - x > 1.5 * widest) {
             widest = x2 - x;
             where = (x + x2) / 2;
         }
@@ -238,12 +243,12 @@ static void draw_epochs(const struct timeline *t)
         canvas_rect(f->c, x - 0.5, f->top - 6, x + 0.5, f->top, INK_MUTED, 1);
         if (!labelled)
             continue;
-        canvas_text(f->c, x, f->top - 9, ANCHOR_MIDDLE, 11, INK_MUTED, 0, number);
+        canvas_text(f->c, x, f->top - 10, ANCHOR_MIDDLE, 11, INK_MUTED, 0, number);
         free_from = x + half + 14;
         any = true;
     }
     if (any)
-        canvas_text(f->c, f->left - 12, f->top - 9, ANCHOR_RIGHT, 11, INK_MUTED, f->left - 12, "epoch");
+        canvas_text(f->c, f->left - 12, f->top - 10, ANCHOR_RIGHT, 11, INK_MUTED, f->left - 12, "epoch");
 }
 
 static bool survived(const struct timeline *t, const struct event *e)
@@ -321,12 +326,13 @@ static void label_lines(const struct timeline *t, struct labels *labels)
                    "capacity, above:", plot_say_bytes(arena, r->capacity_bytes), NULL);
     if (isnan(t->end_x))
         return;
-    double asked = r->failure.requested_bytes, left = r->failure.free_bytes;
-    const char *line2 = r->has_failure && !isnan(asked)
-                            ? arena_printf(arena, "asked %s", plot_say_bytes(arena, asked))
-                            : NULL;
+    double asked = r->has_failure ? r->failure.requested_bytes : NAN,
+           left = r->has_failure ? r->failure.free_bytes : NAN;
+    enum byte_unit unit = num_byte_unit(fmax(asked, left));
+    const char *line2 =
+        isnan(asked) ? NULL : arena_printf(arena, "asked %s", plot_say_bytes_in(arena, asked, unit));
     const char *line3 =
-        r->has_failure && !isnan(left) ? arena_printf(arena, "free %s", plot_say_bytes(arena, left)) : NULL;
+        isnan(left) ? NULL : arena_printf(arena, "free %s", plot_say_bytes_in(arena, left, unit));
     labels_add(labels, timeline_end_y(t) - 1, INK_OOM, plot_say_end(arena, r), line2 ? line2 : line3,
                line2 ? line3 : NULL);
 }
@@ -409,9 +415,10 @@ static const char *alt_of(struct canvas *c, const struct timeline *t)
 {
     struct arena *arena = c->arena;
     const struct run_report *r = t->run;
-    const char *text = arena_printf(arena, "Memory of %s along %s: %s from 0 to %s", plot_say_run(c, r, true),
-                                    t->frame.x.title, plot_field_name(t->lines[0].field),
-                                    plot_say_bytes(arena, timeline_max(t, 0)));
+    const char *text =
+        arena_printf(arena, "Memory of %s by %s: %s at most %s and %s at the end", plot_say_run(c, r, true),
+                     t->frame.x.title, plot_field_name(t->lines[0].field),
+                     plot_say_bytes(arena, timeline_max(t, 0)), plot_say_bytes(arena, timeline_last(t, 0)));
     if (t->n_lines > 1 && t->lines[1].field == F_PEAK)
         text = arena_printf(arena, "%s, peak up to %s", text, plot_say_bytes(arena, timeline_max(t, 1)));
     if (r->capacity_bytes > 0)
@@ -468,6 +475,6 @@ bool plot_timeline(struct canvas *c, const struct analysis *a, struct picture *p
     draw_epochs(&t);
     label_eval(&t, eval_x, &labels);
     labels_place(&labels, t.frame.top - 6, t.frame.bottom + 10);
-    labels_draw(&labels, c, t.frame.right + 1, t.frame.right + 12, c->width - t.frame.right - 16);
+    labels_draw(&labels, c, t.frame.right + 7, t.frame.right + 16, c->width - t.frame.right - 20);
     return true;
 }
