@@ -333,7 +333,7 @@ const char *facts_where(struct arena *a, const struct analysis *an, const struct
     if (died && r->failure.phase)
         buf_printf(&b, ", %s", r->failure.phase);
     if (died && r->failure.batch_ids && *r->failure.batch_ids)
-        buf_printf(&b, ", batch %s", words_short(a, r->failure.batch_ids, 24));
+        buf_printf(&b, ", batch %s", words_batch(a, r->failure.batch_ids));
     const char *text = arena_strndup(a, b.p, b.n);
     buf_release(&b);
     return text;
@@ -375,6 +375,9 @@ const char *facts_agreement(struct arena *a, const struct analysis *an)
 
     if (runs < 2)
         return "1 run: repeatability not tested.";
+    const char *count = arena_printf(a, "%zu of %zu ", facts_agreeing_runs(an), runs);
+    if (an->verdict.summary && strstr(an->verdict.summary, count))
+        return NULL; /* said already */
     if (an->verdict.cause == CAUSE_NONE || an->verdict.cause == CAUSE_UNKNOWN)
         return arena_printf(a, "%zu of %zu %s failed.", facts_failed_runs(an), runs,
                             facts_run_word(an, runs));

@@ -1,5 +1,6 @@
 #include "report/escape.h"
 #include "report/facts.h"
+#include "report/rich.h"
 #include "report/summary.h"
 
 #include <math.h>
@@ -26,10 +27,28 @@ static void text(struct md *m, const char *s)
         escape_markdown(m->out, str_of(words_short(&m->a, s, TEXT_MAX)));
 }
 
+/* The same with its figures strong and its code as code. */
+static void rich(struct md *m, const char *s)
+{
+    struct str rest = str_of(s ? words_short(&m->a, s, TEXT_MAX) : NULL), part;
+    enum rich_kind kind = RICH_PLAIN;
+
+    for (bool begins = true; rich_next(&part, &kind, &rest, begins); begins = kind == RICH_PLAIN) {
+        if (kind == RICH_CODE) {
+            escape_markdown_code(m->out, part);
+            continue;
+        }
+        buf_puts(m->out, kind == RICH_STRONG ? "**" : "");
+        escape_markdown(m->out, part);
+        buf_puts(m->out, kind == RICH_STRONG ? "**" : "");
+    }
+}
+
 static void cell(struct md *m, const char *s)
 {
+    buf_putc(m->out, ' ');
     text(m, s ? s : "");
-    buf_puts(m->out, " | ");
+    buf_puts(m->out, " |");
 }
 
 static void head(struct md *m, const char *label)
@@ -41,13 +60,13 @@ static void head(struct md *m, const char *label)
     buf_puts(m->out, " (");
     text(m, label);
     buf_puts(m->out, ")\n\n");
-    text(m, v->summary);
+    rich(m, v->summary);
     buf_putc(m->out, ' ');
-    text(m, facts_agreement(&m->a, m->an));
+    rich(m, facts_agreement(&m->a, m->an));
     buf_puts(m->out, "\n\n");
     if (v->fix) {
         buf_puts(m->out, "**Try first:** ");
-        text(m, v->fix);
+        rich(m, v->fix);
         buf_puts(m->out, "\n\n");
     }
 }
@@ -61,20 +80,20 @@ static void facts(struct md *m)
     const struct run_report *r = m->lead;
     double peak = facts_peak(r, &what);
     const char *where = facts_where(&m->a, m->an, r, &what);
-    buf_puts(m->out, "| | |\n|---|---|\n| peak / capacity | ");
+    buf_puts(m->out, "| | |\n|---|---|\n| peak / capacity |");
     cell(m, words_bytes_pair(&m->a, peak, r->capacity_bytes));
-    buf_puts(m->out, "\n| ");
+    buf_puts(m->out, "\n|");
     cell(m, words_clause(&m->a, what));
     cell(m, where);
     if (r->has_failure && !isnan(r->failure.requested_bytes)) {
-        buf_puts(m->out, "\n| asked / free | ");
+        buf_puts(m->out, "\n| asked / free |");
         cell(m, words_bytes_pair(&m->a, r->failure.requested_bytes, r->failure.free_bytes));
     }
     if (r->has_leak && !isnan(r->leak.slope_bytes_per_step)) {
-        buf_puts(m->out, "\n| growth | ");
+        buf_puts(m->out, "\n| growth |");
         cell(m, arena_printf(&m->a, "%s/step", words_signed_bytes(&m->a, r->leak.slope_bytes_per_step)));
     }
-    buf_puts(m->out, "\n| same batch fails | ");
+    buf_puts(m->out, "\n| same batch fails |");
     cell(m, facts_same_batch_text(&m->a, m->an));
     buf_puts(m->out, "\n\n");
 }
@@ -112,13 +131,12 @@ static void tests(struct md *m)
         for (size_t i = 0; i < m->lead->triage[q].n_tests; i++) {
             const struct test *t = &m->lead->triage[q].tests[i];
 
-            buf_puts(m->out, "| ");
+            buf_puts(m->out, "|");
             cell(m, words_id(&m->a, t->id));
             cell(m,
                  isnan(t->measured) ? "not testable" : words_measure(&m->a, t->measured, t->limit, t->unit));
             cell(m, isnan(t->limit) ? "" : words_measure(&m->a, t->limit, t->measured, t->unit));
-            cell(m, arena_printf(&m->a, "%s %s", t->says == SAYS_NOTHING ? "nothing on" : says_name(t->says),
-                                 question_name(m->lead->triage[q].id)));
+            cell(m, words_says(m->lead->triage[q].id, t->says));
             buf_putc(m->out, '\n');
         }
     buf_puts(m->out, "\n</details>\n\n");
@@ -133,7 +151,7 @@ static void runs(struct md *m)
         return;
     buf_puts(m->out, "<details><summary>Runs</summary>\n\n");
     if (m->an->has_cross && m->an->cross.text) {
-        text(m, m->an->cross.text);
+        rich(m, m->an->cross.text);
         buf_puts(m->out, "\n\n");
     }
     buf_puts(m->out, "| run | seed | failed step | batch | peak | outcome |\n|---|--:|--:|---|--:|---|\n");
@@ -143,11 +161,11 @@ static void runs(struct md *m)
         if (!facts_stands_for_run(m->an, i))
             continue;
         shown++;
-        buf_puts(m->out, "| ");
+        buf_puts(m->out, "|");
         cell(m, words_short(&m->a, r->run ? r->run : "", 60));
         cell(m, isnan(r->seed) ? "" : words_number(&m->a, r->seed));
         cell(m, r->has_failure && !isnan(r->failure.step) ? words_number(&m->a, r->failure.step) : "");
-        cell(m, r->has_failure && r->failure.batch_ids ? words_short(&m->a, r->failure.batch_ids, 40) : "");
+        cell(m, r->has_failure && r->failure.batch_ids ? words_batch(&m->a, r->failure.batch_ids) : "");
         cell(m, words_bytes(&m->a, facts_peak(r, &what)));
         cell(m, outcome_name(r->outcome));
         buf_putc(m->out, '\n');
@@ -166,7 +184,7 @@ static void next(struct md *m)
     buf_puts(m->out, "<details><summary>What else to try</summary>\n\n");
     for (size_t i = 0; i < v->n_advice && i < ADVICE_SHOWN; i++) {
         buf_puts(m->out, "1. ");
-        text(m, v->advice[i].text);
+        rich(m, v->advice[i].text);
         buf_printf(
             m->out, " (%s; %s)\n", effort_name(v->advice[i].effort),
             isnan(v->advice[i].saving_bytes)
@@ -175,7 +193,7 @@ static void next(struct md *m)
     }
     if (v->next_run) {
         buf_puts(m->out, "\nWhat would settle it: ");
-        text(m, v->next_run);
+        rich(m, v->next_run);
         buf_putc(m->out, '\n');
     }
     buf_puts(m->out, "\n</details>\n\n");

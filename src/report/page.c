@@ -2,6 +2,7 @@
 #include "base/embed.h"
 #include "report/facts.h"
 #include "report/pictures.h"
+#include "report/rich.h"
 #include "report/template.h"
 
 #include <math.h>
@@ -93,7 +94,10 @@ bool page_figure(struct page *p, struct tnode *root, const char *list, const cha
     if (dark)
         image(p, figure, pic, THEME_DARK, light ? "pd" : "p1");
     tnode_printf(&p->arena, figure, "number", "%u", ++p->figures);
-    tnode_text(&p->arena, figure, "caption", pic->caption ? pic->caption : "");
+    struct str caption = str_trim(str_of(pic->caption));
+    if (caption.n && caption.p[caption.n - 1] == '.')
+        caption.n--; /* the link to the table follows */
+    tnode_str(&p->arena, figure, "caption", caption);
     tnode_text(&p->arena, figure, "table_id", table_id);
     tnode_text(&p->arena, figure, "table_text", table_text);
     return true;
@@ -126,6 +130,22 @@ void page_cell_signed(struct page *p, struct tnode *row, const char *list, doubl
 void page_cell_number(struct page *p, struct tnode *row, const char *list, double v)
 {
     known_cell(p, row, list, v, words_number(&p->arena, v));
+}
+
+void page_rich(struct page *p, struct tnode *node, const char *list, const char *text)
+{
+    static const char *const names[] = {"plain", "strong", "code"};
+    struct str rest = str_of(text), part;
+    enum rich_kind kind = RICH_PLAIN;
+
+    if (!text)
+        return;
+    struct tnode *item = tnode_item(&p->arena, node, list);
+    for (bool begins = true; rich_next(&part, &kind, &rest, begins); begins = kind == RICH_PLAIN) {
+        struct tnode *piece = tnode_item(&p->arena, item, "parts");
+
+        tnode_str(&p->arena, tnode_item(&p->arena, piece, names[kind]), "t", part);
+    }
 }
 
 void page_optional(struct page *p, struct tnode *node, const char *list, const char *name, const char *text)

@@ -1,7 +1,4 @@
-#include "report/page.h"
-
-/* A sentence cut into plain, strong and code parts: "rose 3.1 MiB/step in 5 of 5
- * seeds; use loss.item()" has two strong parts and one of code. */
+#include "report/rich.h"
 
 static bool digit(char c)
 {
@@ -74,6 +71,9 @@ static size_t strong(struct str s)
 static size_t code(struct str s)
 {
     size_t n = 0;
+
+    if (s.n == 0 || s.p[0] == '(')
+        return 0;
     bool looks = str_starts(s, STR_LIT("--"));
 
     while (n < s.n && s.p[n] != ' ' && s.p[n] != '\n')
@@ -91,33 +91,25 @@ static size_t code(struct str s)
     return looks ? n : 0;
 }
 
-static void part(struct page *p, struct tnode *node, const char *kind, struct str text)
+bool rich_next(struct str *part, enum rich_kind *kind, struct str *rest, bool word_begins)
 {
-    if (text.n)
-        tnode_str(&p->arena, tnode_item(&p->arena, tnode_item(&p->arena, node, "parts"), kind), "t", text);
-}
+    struct str s = *rest;
 
-void page_rich(struct page *p, struct tnode *node, const char *list, const char *text)
-{
-    struct str s = str_of(text);
-    size_t plain = 0;
-
-    if (!text)
-        return;
-    struct tnode *item = tnode_item(&p->arena, node, list);
-    for (size_t i = 0; i < s.n;) {
-        bool word_begins = i == 0 || strchr(" (\n", s.p[i - 1]);
+    if (s.n == 0)
+        return false;
+    for (size_t i = 0; i < s.n; i++, word_begins = strchr(" (\n", s.p[i - 1]) != NULL) {
         size_t n_strong = word_begins ? strong(from(s, i)) : 0;
         size_t n = n_strong ? n_strong : word_begins ? code(from(s, i)) : 0;
 
-        if (!n) {
-            i++;
+        if (!n)
             continue;
-        }
-        part(p, item, "plain", (struct str){s.p + plain, i - plain});
-        part(p, item, n_strong ? "strong" : "code", (struct str){s.p + i, n});
-        i += n;
-        plain = i;
+        *kind = i > 0 ? RICH_PLAIN : n_strong ? RICH_STRONG : RICH_CODE;
+        *part = (struct str){s.p, i > 0 ? i : n};
+        *rest = from(s, part->n);
+        return true;
     }
-    part(p, item, "plain", from(s, plain));
+    *kind = RICH_PLAIN;
+    *part = s;
+    *rest = (struct str){NULL, 0};
+    return true;
 }

@@ -9,6 +9,14 @@ static const char *rate(struct page *p, double bytes, const char *per)
     return isnan(bytes) ? NULL : arena_printf(&p->arena, "%s/%s", words_signed_bytes(&p->arena, bytes), per);
 }
 
+static const char *interval(struct page *p, double low, double high)
+{
+    enum byte_unit u = num_byte_unit(fmax(fabs(low), fabs(high)));
+
+    return arena_printf(&p->arena, "%s to %s %s/step", words_bytes_in(&p->arena, low, u, true),
+                        words_bytes_in(&p->arena, high, u, true), num_byte_unit_name(u));
+}
+
 static void fact(struct page *p, struct tnode *root, const char *what, const char *value)
 {
     if (value)
@@ -26,8 +34,7 @@ static void leak_facts(struct page *p, struct tnode *root, const struct leak_fig
 
     fact(p, root, "Slope", rate(p, l->slope_bytes_per_step, "step"));
     if (!isnan(l->slope_low) && !isnan(l->slope_high))
-        fact(p, root, "95 % interval of the slope",
-             arena_printf(a, "%s to %s", rate(p, l->slope_low, "step"), rate(p, l->slope_high, "step")));
+        fact(p, root, "95 % interval of the slope", interval(p, l->slope_low, l->slope_high));
     fact(p, root, "Smallest growth this log can show", rate(p, l->minimum_detectable_bytes_per_step, "step"));
     fact(p, root, "Growth begins at",
          isnan(l->onset_step) ? NULL : arena_printf(a, "step %s", words_number(a, l->onset_step)));

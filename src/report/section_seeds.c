@@ -18,7 +18,7 @@ static void put_run(struct page *p, struct tnode *root, const struct run_report 
     page_cell_number(p, row, "step", f ? f->step : NAN);
     page_cell_number(p, row, "epoch", f ? f->epoch : NAN);
     tnode_text(a, row, "batch",
-               f && f->batch_ids    ? words_short(a, f->batch_ids, 32)
+               f && f->batch_ids    ? words_batch(a, f->batch_ids)
                : f && f->batch_hash ? words_short(a, f->batch_hash, 16)
                                     : "\xE2\x80\x93");
     tnode_text(a, row, "shape", shape ? shape : "\xE2\x80\x93");
@@ -46,7 +46,7 @@ static void put_sentence(struct page *p, struct tnode *root, size_t runs)
         buf_printf(&b, " Same cause, %s: %s.", class_of_cause(an->verdict.cause), bound(p, agree, runs));
     if (same > 0 && failed > 1)
         buf_printf(&b, " The same batch fails in %zu of %zu.", same, runs);
-    page_rich(p, root, "counts", arena_str(a, buf_view(&b)).p);
+    tnode_str(a, root, "counts", arena_str(a, buf_view(&b)));
     buf_release(&b);
 }
 
@@ -70,7 +70,8 @@ bool section_seeds(struct page *p, struct tnode *root)
     if (an->has_cross && an->cross.text)
         page_rich(p, root, "finding", an->cross.text);
     put_sentence(p, root, runs);
-    if (an->has_cross && !isnan(an->cross.p_chance))
+    if (an->has_cross && !isnan(an->cross.p_chance) &&
+        (an->cross.step_reproducible || an->cross.batch_reproducible))
         page_optional(p, root, "chance", "p", words_number(&p->arena, an->cross.p_chance));
     for (size_t i = 0; i < an->n_runs; i++)
         if (facts_stands_for_run(an, i))

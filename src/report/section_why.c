@@ -1,16 +1,5 @@
 #include "report/page.h"
 
-static const char *says_words(struct page *p, const struct question *q, const struct test *t)
-{
-    static const enum cause causes[Q_COUNT] = {CAUSE_LEAK, CAUSE_PEAK, CAUSE_EVAL, CAUSE_CAPACITY};
-    static const char *const against[Q_COUNT] = {"not a leak", "not a peak", "not eval", "not capacity"};
-
-    (void)p;
-    if (t->says == SAYS_NOTHING)
-        return "nothing";
-    return t->says == SAYS_FOR ? class_of_cause(causes[q->id]) : against[q->id];
-}
-
 static const char *question_words(enum question_id q)
 {
     static const char *const words[Q_COUNT] = {
@@ -37,7 +26,7 @@ static void put_test(struct page *p, struct tnode *group, const struct question 
     page_optional(p, row, "place", "where", words_place(a, t->where));
     tnode_text(a, row, "measured", measured ? measured : "not testable");
     tnode_text(a, row, "limit", limit ? limit : "\xE2\x80\x93");
-    tnode_text(a, row, "says", says_words(p, q, t));
+    tnode_text(a, row, "says", words_says(q->id, t->says));
     tnode_text(a, row, "says_class",
                t->says == SAYS_FOR       ? "for"
                : t->says == SAYS_AGAINST ? "against"
@@ -90,6 +79,7 @@ bool section_why(struct page *p, struct tnode *root)
     }
     tnode_printf(a, root, "run", "%s", p->lead->run ? p->lead->run : "");
     page_rich(p, root, "change", change_words(&p->analysis->verdict));
-    page_optional(p, root, "without", "text", p->analysis->verdict.counterfactual);
+    if (p->analysis->verdict.counterfactual)
+        page_rich(p, tnode_item(a, root, "without"), "text", p->analysis->verdict.counterfactual);
     return true;
 }

@@ -53,7 +53,7 @@ bool summary_spark(struct buf *out, const struct run_report *r, const char *cons
     if (!(*top > 0))
         return false;
     for (size_t i = 0; i < columns; i++) {
-        double level = isnan(column[i]) ? 0 : ceil(column[i] / *top * (levels - 1));
+        double level = isnan(column[i]) ? 0 : floor(column[i] / *top * levels);
 
         buf_puts(out, glyphs[level < 0 ? 0 : level >= levels ? levels - 1 : (int)level]);
     }

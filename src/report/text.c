@@ -116,7 +116,8 @@ void summary_text(struct buf *out, const struct report_content *c, const struct 
 
     wrap(out, &a, "", facts_title(&a, an, facts_label(&a, an, s->label)), 0);
     buf_putc(out, '\n');
-    wrap(out, &a, "", arena_printf(&a, "%s %s", v->summary ? v->summary : "", facts_agreement(&a, an)), 0);
+    const char *agreement = facts_agreement(&a, an);
+    wrap(out, &a, "", arena_printf(&a, "%s %s", v->summary ? v->summary : "", agreement ? agreement : ""), 0);
     if (v->fix) {
         buf_putc(out, '\n');
         wrap(out, &a, "Try first: ", v->fix, 0);

@@ -68,7 +68,7 @@ const char *words_number(struct arena *a, double v)
     else if (size >= 1e15 || size < 1e-3)
         buf_printf(&b, "%.2e", v);
     else
-        num_put_fixed(&b, v, size >= 1000 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4);
+        num_put_fixed(&b, v, size >= 1000 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3 + (size < 0.01));
     return take(a, &b);
 }
 
@@ -104,6 +104,8 @@ const char *words_measure(struct arena *a, double v, double other, const char *u
         return percent(a, v);
     if (strcmp(unit, "1") == 0 || unit[0] == '\0')
         return words_number(a, v);
+    if (fabs(v) == 1 && strcmp(unit, "steps") == 0)
+        unit = "step";
     return arena_printf(a, "%s %s", words_number(a, v), unit);
 }
 
@@ -238,6 +240,14 @@ const char *headline_tail(const struct verdict *v)
     }
 }
 
+const char *words_says(enum question_id q, enum says says)
+{
+    static const char *const pro[Q_COUNT] = {"leak", "peak", "eval", "capacity"};
+    static const char *const against[Q_COUNT] = {"not a leak", "not a peak", "not eval", "not capacity"};
+
+    return says == SAYS_FOR ? pro[q] : says == SAYS_AGAINST ? against[q] : "nothing";
+}
+
 const char *words_id(struct arena *a, const char *id)
 {
     char *s = arena_strndup(a, id, strlen(id));
@@ -289,10 +299,12 @@ const char *words_clause(struct arena *a, const char *sentence)
 const char *words_shape(struct arena *a, const struct failure *f)
 {
     struct buf b = {0};
+    /* all tokens say little beside the two that make them up */
+    double tokens = isnan(f->batch_size) || isnan(f->max_len) ? f->tokens : NAN;
     const struct {
         double v;
         const char *word;
-    } part[] = {{f->batch_size, "batch"}, {f->max_len, "length"}, {f->tokens, "tokens"}};
+    } part[] = {{f->batch_size, "batch"}, {f->max_len, "length"}, {tokens, "tokens"}};
 
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
         if (!isnan(part[i].v))
@@ -301,6 +313,20 @@ const char *words_shape(struct arena *a, const struct failure *f)
         buf_printf(&b, "%s%s x %s px", b.n ? ", " : "", words_number(a, f->height),
                    words_number(a, f->width));
     return b.n ? take(a, &b) : NULL;
+}
+
+const char *words_batch(struct arena *a, const char *ids)
+{
+    size_t first = 0, more = 0;
+
+    for (size_t i = 0; ids[i]; i++) {
+        if (ids[i] == '\\' && ids[i + 1])
+            i++;
+        else if (ids[i] == ';')
+            first = more++ ? first : i;
+    }
+    const char *id = words_short(a, more ? arena_strndup(a, ids, first) : ids, 24);
+    return more ? arena_printf(a, "%s +%zu more", id, more) : id;
 }
 
 /* P(at least k of n) at share p. */

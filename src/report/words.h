@@ -33,6 +33,9 @@ const char *class_of_cause(enum cause c);
 const char *headline(struct arena *a, const struct verdict *v);
 const char *headline_tail(const struct verdict *v);
 
+/* What a test says: "leak", "not a leak", "nothing". */
+const char *words_says(enum question_id q, enum says says);
+
 /* "floor_slope" as "Floor slope". */
 const char *words_id(struct arena *a, const char *id);
 /* "run.csv:118"; NULL when there is no file. */
@@ -43,6 +46,9 @@ const char *words_short(struct arena *a, const char *text, size_t n);
 const char *words_clause(struct arena *a, const char *sentence);
 /* "batch 8, length 4096": what is known of a failing batch's shape; NULL when nothing is. */
 const char *words_shape(struct arena *a, const struct failure *f);
+
+/* "8812 +7 more": the first of ids in CSV form, and how many follow. */
+const char *words_batch(struct arena *a, const char *ids);
 
 /* One-sided 95 % lower bound of a share seen as k of n (Clopper & Pearson, Biometrika 26,
  * 1934): the p with P(at least k of n) = 0.05; 0 for k = 0. */
