@@ -1,0 +1,391 @@
+/* Grows? The floor (allocated after the step, train rows), with what the
+ * batch's shape explains taken out; else the best column there is. */
+#include "analyse/carrier.h"
+#include "analyse/forecast.h"
+#include "analyse/leak_shapes.h"
+#include "analyse/rules.h"
+#include "analyse/say.h"
+#include "analyse/stats.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB 1048576.0
+
+/* Floors within an accumulation cycle differ; keep the micro-step whose floor is lowest. */
+static void fold_accumulation(const struct frame *f, double *y)
+{
+    size_t k = f->micro, n = f->train.n;
+    if (k < 2 || k > 64 || f->stride > 1 || n < 6 * k)
+        return;
+    double *v = mem_alloc((n / k + 2) * sizeof *v), low = INFINITY, high = -INFINITY;
+    size_t best = 0;
+    for (size_t p = 0; p < k; p++) {
+        size_t got = 0;
+        for (size_t i = p; i < n && got < n / k + 2; i += k)
+            if (isfinite(y[i]))
+                v[got++] = y[i];
+        double mid = stats_median(v, got);
+        if (mid < low) {
+            low = mid;
+            best = p;
+        }
+        high = fmax(high, mid);
+    }
+    free(v);
+    if (high - low < 0.02 * f->capacity && high - low < 0.1 * high)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (i % k != best)
+            y[i] = NAN;
+}
+
+/* A counter that is never reset (or reserved memory, which seldom falls): rises in the second half of the
+ * rows. Records of a steady process are uniform in log(step): about ln 2 = 0.7 of them (Renyi, 1962). */
+static size_t late_rises(const double *y, size_t from, size_t n)
+{
+    size_t half = from + (n - from) / 2, rises = 0;
+    double before = NAN;
+    for (size_t i = half; i < n; i++) {
+        if (!isfinite(y[i]))
+            continue;
+        rises += y[i] > before;
+        before = y[i];
+    }
+    return rises;
+}
+
+static bool cumulative(const struct frame *f, enum field column)
+{
+    return column == F_RESERVED || column == F_DEVICE_USED || column == F_PEAK_RESERVED ||
+           (column == F_PEAK && f->reset == PEAK_RESET_NEVER);
+}
+
+/* Growth of y from the warm-up on; pieces cut by restarts are judged by the longest of them. */
+static void test_floor(struct growth *g, const struct frame *f, const double *y, double effect)
+{
+    const struct track *t = &f->train;
+    size_t from = f->warm, n = t->n - from;
+    growth_test(g, t->x + from, y + from, t->restart + from, n, effect);
+    if (!g->teeth_at_restarts || g->shape != GROWTH_TEETH)
+        return;
+    size_t best = 0, len = 0, start = 0, pieces = 1;
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && !t->restart[from + i])
+            continue;
+        if (i - start > len) {
+            len = i - start;
+            best = start;
+        }
+        pieces += i < n;
+        start = i;
+    }
+    size_t skip = best > 0 && len > 60 ? f->warm / 4 : 0; /* a new process warms up too */
+    struct growth longest;
+    growth_test(&longest, t->x + from + best + skip, y + from + best + skip, NULL, len - skip, effect);
+    longest.teeth = pieces;
+    longest.teeth_at_restarts = true;
+    longest.last_rise = g->last_rise;
+    longest.tooth_slope = g->tooth_slope;
+    longest.least_slope = fmin(longest.least_slope, INFINITY);
+    *g = longest;
+}
+
+/* ---- what carries it ---- */
+
+static bool carries(const struct carried *c)
+{
+    return c->jumps >= 2 && c->share >= 0.7 && c->rising >= 0.6 && c->last_rises;
+}
+
+static void find_carrier(struct run_ctx *c, const double *y)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    struct boundaries *b = mem_alloc(sizeof *b);
+    l->carrier = SUB_STEP;
+    l->share = 1;
+    boundaries_of_eval(b, f);
+    if (b->n == 0 && series_meta(f->s, F_EVAL_EVERY) >= 2)
+        boundaries_of_cadence(b, f, series_meta(f->s, F_EVAL_EVERY));
+    struct carried eval = carrier_share(b, y, f->warm, f->train.n);
+    boundaries_of_epochs(b, f);
+    struct carried epoch = carrier_share(b, y, f->warm, f->train.n);
+    struct carried *by = carries(&eval) ? &eval : carries(&epoch) ? &epoch : NULL;
+    if (by && by == &eval && carries(&epoch) && epoch.share > eval.share + 0.15)
+        by = &epoch;
+    if (by) {
+        l->carrier = by == &eval ? SUB_EVAL : SUB_EPOCH;
+        l->share = fmin(1, by->share);
+        l->carrier_jumps = (double)by->jumps;
+        if (!growth_climbs(&l->floor) && by->jumps >= 3 && by->share < 1.15 &&
+            l->floor.total_rise > l->effect && l->floor.shape != GROWTH_TEETH) {
+            l->floor.shape = GROWTH_STAIRS;
+            l->floor.strength = 0.9;
+            l->floor.rise = l->floor.total_rise;
+        }
+        free(b);
+        return;
+    }
+    free(b);
+    if (!growth_climbs(&l->floor))
+        return;
+    double share, period = carrier_period(f, y, f->warm, &share), batch = carrier_batch(f, y, f->warm);
+    if (isfinite(period)) {
+        l->carrier = SUB_PERIODIC;
+        l->period = period;
+        l->share = share;
+    } else if (batch > 0) {
+        l->carrier = SUB_BATCH;
+        l->share = batch;
+    }
+}
+
+/* ---- how sure ---- */
+
+static double near_top(const struct run_ctx *c, const double *y)
+{
+    const struct frame *f = c->f;
+    double last = NAN, high = -INFINITY, low = INFINITY;
+    for (size_t i = f->warm; i < f->train.n; i++)
+        if (isfinite(y[i])) {
+            last = y[i];
+            high = fmax(high, y[i]);
+            low = fmin(low, y[i]);
+        }
+    return high > low ? (last - low) / (high - low) : 0;
+}
+
+static void weigh(struct run_ctx *c, const double *y)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    struct growth *g = &l->floor;
+    l->rise = growth_climbs(g) ? fmax(g->rise, g->shape == GROWTH_STAIRS ? g->total_rise : 0) : 0;
+    l->p = growth_climbs(g) ? g->strength : 0.02;
+    if (g->shape == GROWTH_WANDER || g->shape == GROWTH_PLATEAU)
+        l->p = fmin(0.2, 0.3 * g->strength + 0.03);
+    if (g->shape == GROWTH_TEETH) {
+        /* falls all the way: only a death near the top of a tooth is a leak */
+        bool dies_high = f->fail && !f->killed && near_top(c, y) > 0.75;
+        double high = stats_quantile_of(y + f->warm, f->train.n - f->warm, 0.99);
+        double act = f->peak_field == F_PEAK && l->column == F_ALLOCATED ? f->peak_max - high : 0;
+        bool tight = high + fmax(act, 0) > 0.85 * f->room;
+        l->p = dies_high && g->last_rise > l->effect
+                   ? 0.9 * g->strength * (tight || isnan(f->room) ? 1 : 0.75)
+               : !f->fail && tight ? 0.55 * g->strength
+                                   : 0.05;
+        l->rise = g->last_rise;
+    }
+    if (l->column == F_PEAK)
+        l->p *= 0.96;
+    if (cumulative(f, l->column)) {
+        size_t rises = late_rises(l->column == F_PEAK ? f->train.v[F_PEAK] : y, f->warm, f->train.n);
+        size_t rows = (f->train.n - f->warm) / 2;
+        l->records = rises < 6 || (double)rises < 0.04 * (double)rows;
+        l->p = l->records ? fmin(l->p, 0.15) : l->p * (l->column == F_PEAK ? 0.9 : 0.8);
+        if (fabs(l->size_tau) > 0.8)
+            l->p = fmin(l->p, 0.3); /* sizes rise along: the counter had to */
+    }
+    if (l->collinear && l->column != F_ALLOCATED)
+        l->p = fmin(l->p, 0.35);
+    if (!isfinite(l->rise))
+        l->rise = 0;
+    double missing = isfinite(f->at.missing) ? f->at.missing : 0;
+    double least = fmax(missing, isfinite(f->capacity) ? 0.02 * f->capacity : l->effect);
+    l->sufficient = l->rise >= least;
+}
+
+/* ---- figures and tests ---- */
+
+static void figures(struct run_ctx *c)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    struct growth *g = &l->floor;
+    struct leak_figures *o = &c->out->leak;
+    c->out->has_leak = g->shape != GROWTH_UNTESTED;
+    double per = g->slope;
+    if (g->shape == GROWTH_STAIRS && g->x_last > g->x_first && !(per > 0))
+        per = g->total_rise / (g->x_last - g->x_first);
+    l->slope = per;
+    l->low = g->low;
+    l->high = g->high;
+    bool steps = f->axis == AXIS_STEP;
+    o->slope_bytes_per_step = steps ? per : NAN;
+    o->slope_low = steps ? g->low : NAN;
+    o->slope_high = steps ? g->high : NAN;
+    o->onset_step = growth_climbs(g) ? frame_step(f, g->onset) : NAN;
+    o->share_of_growth = l->share;
+    o->retained_bytes = l->rise;
+    o->minimum_detectable_bytes_per_step = steps ? g->least_slope : NAN;
+    o->column = l->column;
+    o->fit_step0 = frame_step(f, g->x0);
+    o->fit_bytes0 = g->y0;
+    o->increment_vs_activation = o->slope_bytes_per_second = NAN;
+    if (f->train.v[F_ALLOCATED] && f->train.v[F_PEAK] && f->reset != PEAK_RESET_NEVER) {
+        double a = stats_quantile_of(f->train.v[F_ALLOCATED] + f->warm, f->train.n - f->warm, 0.5);
+        if (f->peak_typical > a)
+            o->increment_vs_activation = per / (f->peak_typical - a);
+    }
+    if (f->axis == AXIS_TIME)
+        o->slope_bytes_per_second = per;
+    else if (f->train.v[F_TIME] && steps && f->train.n > 2) {
+        const double *t = f->train.v[F_TIME];
+        double span = t[f->train.n - 1] - t[f->warm], x = f->train.x[f->train.n - 1] - f->train.x[f->warm];
+        if (span > 0 && x > 0)
+            o->slope_bytes_per_second = per * x / span;
+    }
+    o->oom_step_forecast = o->forecast_low = o->forecast_high = NAN;
+    l->closure = NAN;
+}
+
+static const char *column_word(enum field column)
+{
+    switch (column) {
+    case F_ALLOCATED:
+        return "allocated memory after each step";
+    case F_PEAK:
+        return "the step's peak, with what the batch's shape explains taken out,";
+    case F_RESERVED:
+    case F_PEAK_RESERVED:
+        return "reserved memory";
+    default:
+        return "the device's used memory";
+    }
+}
+
+static void tests(struct run_ctx *c, const struct shapes_taken *taken)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    struct growth *g = &l->floor;
+    struct arena *a = c->arena;
+    bool climbs = growth_climbs(g);
+    size_t last = f->train.n ? f->train.row[f->train.n - 1] : ROW_NONE;
+    const char *unit = f->axis == AXIS_STEP ? "bytes/step" : f->axis == AXIS_TIME ? "bytes/s" : "bytes/row";
+    if (climbs)
+        rule_test(c, Q_GROWS, "floor_slope", g->slope, unit, g->least_slope, SAYS_FOR, last,
+                  arena_printf(a, "Over %s rows %s climbed %s a step (95 %% interval %s to %s).",
+                               say_count(a, (double)g->n), column_word(l->column), say_bytes(a, g->slope),
+                               say_signed_bytes(a, g->low), say_signed_bytes(a, g->high)));
+    else
+        rule_test(c, Q_GROWS, "floor_slope", g->slope, unit, g->least_slope, SAYS_AGAINST, last,
+                  arena_printf(a, "Over %s rows there is no lasting climb of %s larger than %s a step.",
+                               say_count(a, (double)g->n), column_word(l->column),
+                               say_bytes(a, g->least_slope)));
+    rule_test(c, Q_GROWS, "rise", l->rise, "bytes", l->effect, climbs ? SAYS_FOR : SAYS_AGAINST, last,
+              arena_printf(a, "The lasting rise is %s; below %s a rise does not count.",
+                           say_bytes(a, l->rise), say_bytes(a, l->effect)));
+    if (isfinite(g->tau))
+        rule_test(c, Q_GROWS, "rank_trend", g->tau, "1", 0.6, g->tau >= 0.6 ? SAYS_FOR : SAYS_AGAINST,
+                  ROW_NONE,
+                  arena_printf(
+                      a, "Kendall's tau over the low points of up to 12 blocks is %s (1 is a steady rise).",
+                      say_number(a, g->tau, 2)));
+    if (isfinite(g->late_share) && g->rise > 0)
+        rule_test(c, Q_GROWS, "late_share", g->late_share, "1", 0.15,
+                  g->late_share >= 0.15 ? SAYS_NOTHING : SAYS_AGAINST, ROW_NONE,
+                  arena_printf(
+                      a,
+                      "%s of the rise falls in its last third (a straight climb has 33 %%, a warm-up none).",
+                      say_percent(a, g->late_share)));
+    if (taken->taken)
+        rule_test(c, Q_GROWS, "explained_by_shape", taken->share, "1", NAN,
+                  l->by_shape ? SAYS_AGAINST : SAYS_NOTHING, ROW_NONE,
+                  arena_printf(a, "The logged shapes explain %s of its variation%s.",
+                               say_percent(a, taken->share),
+                               l->by_shape ? ", and with them taken out the climb is gone" : ""));
+    if (g->teeth >= 2)
+        rule_test(c, Q_GROWS, "saw_tooth", (double)g->teeth, "1", NAN,
+                  g->shape == GROWTH_TEETH_UP ? SAYS_FOR : SAYS_NOTHING, ROW_NONE,
+                  arena_printf(a, "It falls back %s %s (%s), and climbs %s between falls.",
+                               say_count(a, (double)g->teeth - 1),
+                               say_plural((double)g->teeth - 1, "time", "times"),
+                               g->teeth_at_restarts          ? "at restarts of the process"
+                               : g->shape == GROWTH_TEETH_UP ? "not all the way: its low points rise"
+                                                             : "to where it began",
+                               say_bytes(a, g->tooth)));
+    if (climbs && l->carrier != SUB_STEP)
+        rule_test(c, Q_GROWS, "carrier", l->share, "1", 0.7, SAYS_FOR, ROW_NONE,
+                  l->carrier == SUB_PERIODIC ? arena_printf(a, "%s of the rise happens every %s steps.",
+                                                            say_percent(a, l->share), say_count(a, l->period))
+                  : l->carrier == SUB_BATCH
+                      ? arena_printf(
+                            a, "The rise follows the size of the batches: %s of it is proportional to them.",
+                            say_percent(a, l->share))
+                      : arena_printf(a, "%s of the rise happens at the %s %s boundaries.",
+                                     say_percent(a, l->share), say_count(a, l->carrier_jumps),
+                                     l->carrier == SUB_EPOCH ? "epoch" : "evaluation"));
+    if (f->fail && !f->killed && climbs)
+        rule_test(c, Q_GROWS, "sufficient", l->rise, "bytes",
+                  fmax(isfinite(f->at.missing) ? f->at.missing : 0, 0.02 * f->capacity),
+                  l->sufficient ? SAYS_FOR : SAYS_AGAINST, ROW_FAILURE,
+                  arena_printf(a,
+                               l->sufficient
+                                   ? "Without the %s retained the failing allocation would have fitted."
+                                   : "The %s retained do not account for the failure.",
+                               say_bytes(a, l->rise)));
+    if (l->records)
+        rule_test(c, Q_GROWS, "records", NAN, "1", NAN, SAYS_AGAINST, last,
+                  "The counter is never reset, and new records become rare like log(step): larger batches "
+                  "turn up, nothing is kept.");
+}
+
+void rule_leak(struct run_ctx *c)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    l->column = f->floor_field;
+    l->period = l->closure = l->size_tau = NAN;
+    l->carrier = SUB_STEP;
+    l->p = 0.02;
+    l->effect = fmax(32 * MIB, isfinite(f->capacity) ? 0.002 * f->capacity : 0);
+    c->out->leak = (struct leak_figures){.slope_bytes_per_step = NAN, .column = l->column};
+    if (l->column == F_COUNT || f->train.n < 8) {
+        rule_test(c, Q_GROWS, "floor_slope", NAN, "bytes/step", NAN, SAYS_NOTHING, ROW_NONE,
+                  arena_printf(c->arena,
+                               "%s training %s with a memory figure: too few to test growth (8 are needed).",
+                               say_count(c->arena, (double)f->train.n),
+                               say_plural((double)f->train.n, "row", "rows")));
+        return;
+    }
+    size_t n = f->train.n;
+    double *y = mem_alloc((n + 1) * sizeof *y), *adj = mem_alloc((n + 1) * sizeof *adj);
+    memcpy(y, f->train.v[l->column], n * sizeof *y);
+    if (l->column == F_ALLOCATED || l->column == F_PEAK)
+        fold_accumulation(f, y);
+    struct shapes_taken taken = {.size_tau = NAN};
+    test_floor(&l->raw, f, y, l->effect);
+    if (cumulative(f, l->column)) {
+        memcpy(adj, y, n * sizeof *adj);
+        struct shapes_taken look = leak_take_out_shapes(adj, f, y);
+        l->size_tau = look.size_tau;
+        memcpy(adj, y, n * sizeof *adj);
+    } else
+        taken = leak_take_out_shapes(adj, f, y);
+    if (isfinite(taken.size_tau))
+        l->size_tau = taken.size_tau;
+    test_floor(&l->floor, f, adj, l->effect);
+    if (!growth_climbs(&l->floor) && l->floor.shape != GROWTH_TEETH && l->column == F_ALLOCATED) {
+        /* a small climb that is straight beyond doubt counts too */
+        struct growth fine;
+        test_floor(&fine, f, adj, fmax(4 * MIB, l->effect / 5));
+        if (fine.shape == GROWTH_LINE && fine.strength > 0.8 && fine.t > 40 && fine.late_share > 0.25 &&
+            fine.late_share < 0.45) {
+            l->floor = fine;
+            l->floor.strength = 0.8;
+        }
+    }
+    l->by_shape = taken.taken && growth_climbs(&l->raw) && !growth_climbs(&l->floor);
+    l->collinear = taken.collinear;
+    find_carrier(c, adj);
+    weigh(c, adj);
+    figures(c);
+    if (l->p >= 0.4)
+        forecast_failure(c, adj);
+    tests(c, &taken);
+    free(y), free(adj);
+}

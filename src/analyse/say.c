@@ -1,0 +1,60 @@
+#include "analyse/say.h"
+
+#include "base/num.h"
+
+#include <math.h>
+
+static const char *keep(struct arena *a, struct buf *b)
+{
+    const char *s = arena_strndup(a, b->p ? b->p : "", b->n);
+    buf_release(b);
+    return s;
+}
+
+const char *say_bytes(struct arena *a, double bytes)
+{
+    struct buf b = {0};
+    num_put_bytes(&b, bytes < 0 ? 0 : bytes);
+    return keep(a, &b);
+}
+
+const char *say_signed_bytes(struct arena *a, double bytes)
+{
+    struct buf b = {0};
+    if (bytes < 0)
+        buf_putc(&b, '-');
+    num_put_bytes(&b, fabs(bytes));
+    return keep(a, &b);
+}
+
+const char *say_number(struct arena *a, double v, int decimals)
+{
+    struct buf b = {0};
+    if (isfinite(v))
+        num_put_fixed(&b, v, decimals);
+    else
+        buf_puts(&b, "unknown");
+    return keep(a, &b);
+}
+
+const char *say_count(struct arena *a, double n)
+{
+    return say_number(a, n, 0);
+}
+
+const char *say_percent(struct arena *a, double share)
+{
+    struct buf b = {0};
+    if (!isfinite(share))
+        buf_puts(&b, "an unknown share");
+    else {
+        num_put_fixed(&b, 100 * share, fabs(share) < 0.0995 ? 1 : 0);
+        buf_puts(&b, " %");
+    }
+    return keep(a, &b);
+}
+
+const char *say_plural(double n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}

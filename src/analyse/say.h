@@ -1,0 +1,14 @@
+/* say: numbers inside sentences, in the arena. */
+#ifndef OOMREPORT_ANALYSE_SAY_H
+#define OOMREPORT_ANALYSE_SAY_H
+
+#include "base/arena.h"
+
+const char *say_bytes(struct arena *a, double bytes);        /* "3.1 MiB", "unknown" */
+const char *say_signed_bytes(struct arena *a, double bytes); /* "-3.1 MiB" */
+const char *say_count(struct arena *a, double n);            /* whole: "11874" */
+const char *say_number(struct arena *a, double v, int decimals);
+const char *say_percent(struct arena *a, double share); /* 0.953 -> "95 %" */
+const char *say_plural(double n, const char *one, const char *many);
+
+#endif

@@ -1,0 +1,277 @@
+/* The sentence of the verdict, with the figures that decided, and why the
+ * second cause lost. */
+#include "analyse/advice.h"
+#include "analyse/say.h"
+
+#include <math.h>
+
+static const char *at_step(struct run_ctx *c)
+{
+    const struct frame *f = c->f;
+    return isfinite(f->fail_step) ? arena_printf(c->arena, "at step %s", say_count(c->arena, f->fail_step))
+                                  : "at an unknown step";
+}
+
+static const char *column_of(enum field column)
+{
+    switch (column) {
+    case F_ALLOCATED:
+        return "Allocated memory after each step";
+    case F_PEAK:
+        return "The step's peak";
+    case F_RESERVED:
+    case F_PEAK_RESERVED:
+        return "Reserved memory";
+    default:
+        return "The device's used memory";
+    }
+}
+
+static const char *leak(struct run_ctx *c, enum subtype sub)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    const struct found_leak *l = &c->leak;
+    const struct leak_figures *o = &c->out->leak;
+    if (sub == SUB_HOST)
+        return arena_printf(
+            a, "The process on the host grew by %s (%s a step) over %s steps while the device stayed flat%s.",
+            say_bytes(a, l->host.rise), say_bytes(a, l->host.slope),
+            say_count(a, l->host.x_last - l->host.x_first + 1),
+            f->killed ? arena_printf(a, ", and was killed %s", at_step(c)) : "");
+    const char *per = f->axis == AXIS_STEP ? "/step" : f->axis == AXIS_TIME ? "/s" : "/row";
+    double span = l->floor.x_last - fmax(l->floor.onset, l->floor.x_first) + 1;
+    const char *how =
+        sub == SUB_EPOCH  ? arena_printf(a, ", %s of it at epoch boundaries,", say_percent(a, l->share))
+        : sub == SUB_EVAL ? arena_printf(a, ", %s of it across evaluation passes,", say_percent(a, l->share))
+        : sub == SUB_PERIODIC ? arena_printf(a, ", every %s steps,", say_count(a, l->period))
+        : sub == SUB_BATCH    ? ", in proportion to the batch's size,"
+                              : "";
+    const char *end;
+    if (f->fail)
+        end = arena_printf(a, "and met the %s limit %s", say_bytes(a, f->capacity), at_step(c));
+    else if (isfinite(o->oom_step_forecast))
+        end = arena_printf(a, "and would meet the %s limit near step %s (%s to %s)",
+                           say_bytes(a, f->capacity), say_count(a, o->oom_step_forecast),
+                           say_count(a, o->forecast_low), say_count(a, o->forecast_high));
+    else
+        end = arena_printf(a, "to %s in all", say_bytes(a, l->rise));
+    return arena_printf(a, "%s grew %s%s over %s %s (95 %% interval %s to %s)%s %s.", column_of(l->column),
+                        say_bytes(a, o->slope_bytes_per_step > 0 || f->axis == AXIS_STEP
+                                         ? o->slope_bytes_per_step
+                                         : l->slope),
+                        per, say_count(a, span),
+                        f->axis == AXIS_STEP   ? "steps"
+                        : f->axis == AXIS_TIME ? "seconds"
+                                               : "rows",
+                        say_signed_bytes(a, l->low), say_signed_bytes(a, l->high), how, end);
+}
+
+static const char *peak(struct run_ctx *c)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    const struct found_peak *p = &c->peak;
+    const struct peak_figures *o = &c->out->peak;
+    if (!f->fail && f->survived > 0)
+        return arena_printf(a,
+                            "The run went on after %s out-of-memory %s: single batches needed more than the "
+                            "%s there are (typical peak %s).",
+                            say_count(a, (double)f->survived),
+                            say_plural((double)f->survived, "error", "errors"), say_bytes(a, f->capacity),
+                            say_bytes(a, p->p50));
+    if (!f->fail)
+        return isfinite(p->risk_len)
+                   ? arena_printf(a,
+                                  "The run has not met the longest sample (%s tokens): by the law of %s rows "
+                                  "that batch needs %s of the %s there are, and so far the peak was %s.",
+                                  say_count(a, p->risk_len), say_count(a, (double)p->fit.n),
+                                  say_bytes(a, o->corpus_max_predicted_bytes), say_bytes(a, f->room),
+                                  say_bytes(a, f->peak_max))
+                   : arena_printf(a,
+                                  "Peaks spread from %s to %s of %s: with probability %s a batch of the next "
+                                  "epoch does not fit.",
+                                  say_bytes(a, p->p50), say_bytes(a, f->peak_max), say_bytes(a, f->room),
+                                  say_number(a, o->p_oom_next_epoch, 2));
+    if (isfinite(p->percentile) && isfinite(p->predicted))
+        return arena_printf(a,
+                            "The batch %s is larger than %s %% of the %s before it: it needs %s by the "
+                            "memory law, a typical batch %s, and the framework can have %s.",
+                            at_step(c), say_number(a, p->percentile, p->percentile < 99 ? 0 : 1),
+                            say_count(a, (double)f->train.n), say_bytes(a, p->predicted),
+                            say_bytes(a, p->p50), say_bytes(a, f->room));
+    if (isfinite(p->need_ratio))
+        return arena_printf(a,
+                            "The step that failed (%s) needed at least %s, %s times the largest peak of the "
+                            "%s rows before it (%s), while the floor was flat.",
+                            at_step(c), say_bytes(a, f->at.need), say_number(a, p->need_ratio, 2),
+                            say_count(a, (double)f->train.n), say_bytes(a, f->peak_max));
+    return arena_printf(a, "The run failed %s with a flat floor and peaks that spread from %s to %s of %s.",
+                        at_step(c), say_bytes(a, p->p50), say_bytes(a, f->peak_max), say_bytes(a, f->room));
+}
+
+static const char *eval(struct run_ctx *c, enum subtype sub)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    const struct eval_figures *o = &c->out->eval;
+    double high = isfinite(o->peak_bytes) && !(f->at.need > o->peak_bytes) ? o->peak_bytes : f->at.need;
+    const char *train = isfinite(f->peak_max)
+                            ? arena_printf(a, "training peaks at %s", say_bytes(a, f->peak_max))
+                            : "training's peak is not logged";
+    if (sub == SUB_EVAL_KEPT)
+        return arena_printf(a, "Memory rose by %s within an evaluation pass and failed %s; %s of %s.",
+                            say_bytes(a, c->eval.kept), at_step(c), train, say_bytes(a, f->capacity));
+    if (sub == SUB_EVAL_BOUNDARY)
+        return arena_printf(a, "Training ran flat (%s of %s), and the run failed %s, on %s.", train,
+                            say_bytes(a, f->capacity), at_step(c),
+                            c->eval.at_eval    ? arena_printf(a, "its evaluation cadence of %s steps",
+                                                              say_count(a, c->eval.cadence))
+                            : c->eval.at_epoch ? "an epoch boundary"
+                                               : "evaluation");
+    const char *why = sub == SUB_EVAL_BATCH ? arena_printf(a, "its batch is %s times the training batch",
+                                                           say_number(a, o->batch_ratio, 1))
+                      : isfinite(o->per_sample_ratio)
+                          ? arena_printf(a, "per sample it takes %s times training's working memory",
+                                         say_number(a, o->per_sample_ratio, 2))
+                          : "its cost per sample is not known";
+    return arena_printf(a, "%s %s: it needs %s of %s, %s, and %s.",
+                        f->fail ? "Evaluation failed" : "Evaluation comes close to the limit",
+                        f->fail ? at_step(c) : "in this run", say_bytes(a, high), say_bytes(a, f->capacity),
+                        train, why);
+}
+
+static const char *capacity(struct run_ctx *c, enum subtype sub)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    const struct moment *m = &f->at;
+    switch (sub) {
+    case SUB_FRAGMENTATION:
+        return arena_printf(a,
+                            "%s a request of %s failed although %s were reserved and unallocated (%s "
+                            "reserved of %s): the memory was there, in pieces.",
+                            isfinite(f->fail_step) ? arena_printf(a, "At step %s", say_count(a, f->fail_step))
+                                                   : "In the end",
+                            say_bytes(a, m->requested), say_bytes(a, m->gap), say_bytes(a, m->reserved),
+                            say_bytes(a, f->capacity));
+    case SUB_EXTERNAL:
+        return arena_printf(
+            a, "%s of the %s were held outside this process when %s failed; the run itself had %s.",
+            say_bytes(a, c->cap.foreign), say_bytes(a, f->capacity),
+            arena_printf(a, "a request of %s", say_bytes(a, m->requested)),
+            say_bytes(a, isfinite(m->reserved) ? m->reserved : m->allocated));
+    case SUB_RESUME:
+        return arena_printf(a,
+                            "The run failed right after it resumed%s, with %s of %s allocated: loading left "
+                            "more on the device than a fresh start does.",
+                            isfinite(f->fail_step) ? arena_printf(a, " (step %s)", say_count(a, f->fail_step))
+                                                   : "",
+                            say_bytes(a, m->allocated), say_bytes(a, f->capacity));
+    case SUB_SAVE:
+        return arena_printf(
+            a, "Saving a checkpoint %s asked for %s with %s free of %s; training itself peaks at %s.",
+            at_step(c), say_bytes(a, m->requested), say_bytes(a, m->free), say_bytes(a, f->capacity),
+            say_bytes(a, f->peak_max));
+    case SUB_OPTIMIZER:
+        return arena_printf(
+            a,
+            "The optimiser's step asked for %s with %s of %s allocated and failed %s, after %s training %s.",
+            say_bytes(a, m->requested), say_bytes(a, m->allocated), say_bytes(a, f->capacity), at_step(c),
+            say_count(a, (double)f->train.n), say_plural((double)f->train.n, "row", "rows"));
+    case SUB_SIZING:
+        return arena_printf(
+            a, "The run failed %s before a step had fitted: %s allocated and %s requested, of %s.",
+            at_step(c), say_bytes(a, m->allocated), say_bytes(a, m->requested), say_bytes(a, f->capacity));
+    default:
+        return arena_printf(a, "A typical step peaks at %s of the room (95 %% of %s rows below %s of %s)%s.",
+                            say_percent(a, c->cap.typical_share), say_count(a, (double)f->train.n),
+                            say_bytes(a, c->peak.p95), say_bytes(a, f->room),
+                            f->fail ? arena_printf(a, ", so ordinary variation tipped it %s", at_step(c))
+                                    : ": ordinary variation can tip it");
+    }
+}
+
+static const char *none(struct run_ctx *c)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    const struct leak_figures *o = &c->out->leak;
+    const char *slope = isfinite(o->minimum_detectable_bytes_per_step)
+                            ? arena_printf(a, "no leak larger than %s/step",
+                                           say_bytes(a, o->minimum_detectable_bytes_per_step))
+                            : "growth not testable per step";
+    return arena_printf(
+        a, "Over %s training rows memory peaked at %s of %s, with %s%s.", say_count(a, (double)f->train.n),
+        say_bytes(a, f->peak_max), say_bytes(a, f->capacity), slope,
+        isfinite(c->peak.risk_len)
+            ? arena_printf(a, "; the longest sample (%s tokens, predicted %s) has not come yet",
+                           say_count(a, c->peak.risk_len),
+                           say_bytes(a, c->out->peak.corpus_max_predicted_bytes))
+            : "");
+}
+
+const char *advice_summary(struct run_ctx *c)
+{
+    const struct verdict *v = &c->out->verdict;
+    switch (v->cause) {
+    case CAUSE_LEAK:
+        return leak(c, v->subtype);
+    case CAUSE_PEAK:
+        return peak(c);
+    case CAUSE_EVAL:
+        return eval(c, v->subtype);
+    case CAUSE_CAPACITY:
+        return capacity(c, v->subtype);
+    case CAUSE_NONE:
+        return none(c);
+    default:
+        return c->f->fail
+                   ? arena_printf(c->arena, "The run failed %s, and its %s training %s not tell why: %s.",
+                                  at_step(c), say_count(c->arena, (double)c->f->train.n),
+                                  say_plural((double)c->f->train.n, "row does", "rows do"),
+                                  c->f->train.n < 8 ? "too few rows were logged" : "no cause stands out")
+                   : arena_printf(c->arena, "%s training %s without a failure: too little to judge.",
+                                  say_count(c->arena, (double)c->f->train.n),
+                                  say_plural((double)c->f->train.n, "row", "rows"));
+    }
+}
+
+const char *advice_why_not(struct run_ctx *c, enum cause second)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    switch (second) {
+    case CAUSE_LEAK:
+        if (growth_climbs(&c->leak.floor))
+            return arena_printf(a, "Memory does grow (%s in all), but that does not account for the failure.",
+                                say_bytes(a, c->leak.rise));
+        return isfinite(c->leak.floor.least_slope)
+                   ? arena_printf(a, "No lasting climb larger than %s a step was found.",
+                                  say_bytes(a, c->leak.floor.least_slope))
+                   : "Too few rows to test growth.";
+    case CAUSE_PEAK:
+        if (isfinite(c->peak.percentile))
+            return arena_printf(a, "The failing batch is larger than %s %% of those before it.",
+                                say_number(a, c->peak.percentile, 0));
+        if (isfinite(c->peak.need_ratio))
+            return arena_printf(
+                a, "The failing step needed %s times the largest peak seen, and the rest explains it better.",
+                say_number(a, c->peak.need_ratio, 2));
+        return f->fail ? "The failing batch's shape is not known." : "No batch is predicted not to fit.";
+    case CAUSE_EVAL:
+        return c->eval.on_boundary
+                   ? arena_printf(
+                         a, "The step lands on a boundary, but a random step does so with probability %s.",
+                         say_number(a, c->eval.chance, 3))
+               : f->fail ? "The failing step is neither in evaluation nor on its cadence."
+                         : "Evaluation stays below the limit.";
+    case CAUSE_CAPACITY:
+        return isfinite(c->cap.typical_share)
+                   ? arena_printf(a, "A typical step peaks at %s of the room, which leaves space.",
+                                  say_percent(a, c->cap.typical_share))
+                   : "The figures of the failure name another cause first.";
+    default:
+        return "What was logged does not exclude it.";
+    }
+}
