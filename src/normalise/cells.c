@@ -187,7 +187,7 @@ static void apply_numeric(const struct target *t)
     uint64_t u;
     double v;
     if (t->c->kind != CELL_NUMBER && t->c->kind != CELL_STRING) {
-        if (t->c->kind == CELL_LIST || t->c->kind == CELL_OBJECT)
+        if (!t->r->document && (t->c->kind == CELL_LIST || t->c->kind == CELL_OBJECT))
             diag_add(t->r->d, DIAG_BAD_NUMBER, place_of(t),
                      "\"%.*s\" holds a list or an object, expected a number", shown(t->s->name),
                      t->s->name.p);

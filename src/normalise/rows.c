@@ -333,6 +333,7 @@ int rows_row(void *ctx, const struct row *row)
 {
     struct rows *r = ctx;
     r->line = row->line;
+    r->document = !row->is_row;
     r->oom = false;
     r->oom_text = r->gpu_text = (struct str){NULL, 0};
     memset(r->operands, 0, sizeof r->operands);

@@ -74,6 +74,7 @@ struct rows {
 
     /* the row being read */
     uint64_t line;
+    bool document; /* it is the document around the rows */
     struct str phase;
     double operand[MAP_SUM_MAX][MAP_OPERAND_MAX];
     unsigned char operands[MAP_SUM_MAX]; /* bits: which are known */

@@ -1,0 +1,324 @@
+/* Records of all inputs -> one series for each (run, rank).
+ *
+ * The run, seed and rank of a record are those it names itself, else those of the
+ * header in force, else what the input's name says. Within an input a lane collects each
+ * series; join.c then puts together what several inputs say of one series. */
+#include "normalise/normalise.h"
+#include "base/mem.h"
+#include "normalise/join.h"
+#include "normalise/lane.h"
+#include "normalise/names.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    LANES_MAX = 4096
+};
+
+struct builder {
+    struct arena arena;
+    const char *pattern;
+    struct lane **lanes; /* n_lanes, of all inputs */
+    size_t n_lanes, cap_lanes;
+    /* the input being read */
+    size_t input, first_lane, last_lane;
+    const char *input_name;
+    struct run_name name;
+    struct diag *d;
+    struct held header;
+    uint64_t header_seq;
+    struct buf run; /* of the record at hand: "name@host" */
+    bool told_lanes;
+};
+
+/* Which series a record belongs to. */
+struct lane_key {
+    struct str run, device;
+    double seed, rank;
+    bool run_logged;
+};
+
+struct builder *builder_new(const char *name_pattern)
+{
+    struct builder *b = mem_zero(1, sizeof *b);
+    arena_init(&b->arena);
+    if (name_pattern)
+        b->pattern = arena_strndup(&b->arena, name_pattern, strlen(name_pattern));
+    return b;
+}
+
+void builder_free(struct builder *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n_lanes; i++) {
+        lane_flush(b->lanes[i]);
+        series_free(b->lanes[i]->s);
+        free(b->lanes[i]);
+    }
+    free(b->lanes);
+    held_release(&b->header);
+    buf_release(&b->run);
+    arena_release(&b->arena);
+    free(b);
+}
+
+static double number_of(const struct builder *b, const struct record *r, enum field f, double from_name)
+{
+    if (record_has(r, f))
+        return record_number(r, f);
+    double v = record_number(&b->header.r, f);
+    return isnan(v) ? from_name : v;
+}
+
+static struct str text_of(const struct builder *b, const struct record *r, enum field f)
+{
+    struct str s = record_text(r, f);
+    return s.n ? s : record_text(&b->header.r, f);
+}
+
+static void find_key(struct lane_key *k, struct builder *b, const struct record *r)
+{
+    struct str run = text_of(b, r, F_RUN);
+    k->run_logged = run.n && run.p[0] != '@';
+    if (run.n && run.p[0] == '@') { /* a host: part of the run's name */
+        buf_clear(&b->run);
+        buf_str(&b->run, b->name.run);
+        buf_str(&b->run, run);
+        run = buf_view(&b->run);
+    }
+    k->run = run.n ? run : b->name.run;
+    k->seed = number_of(b, r, F_SEED, b->name.seed);
+    k->rank = number_of(b, r, F_RANK, b->name.rank);
+    k->device = text_of(b, r, F_DEVICE);
+}
+
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool matches(const struct lane *l, const struct lane_key *k)
+{
+    return same_number(l->rank, k->rank) && same_number(l->seed, k->seed) && str_eq(l->run, k->run) &&
+           (!k->device.n || !l->device.n || str_eq(l->device, k->device));
+}
+
+/* A file that goes on where an earlier one of the same run stopped: the same series, restarted. */
+static bool goes_on(const struct lane *l, const struct lane_key *k, const struct record *r,
+                    const struct builder *b)
+{
+    double step = record_number(r, F_STEP);
+    double resumed = record_number(&b->header.r, F_RESUMED_FROM);
+    if (!k->run_logged || !l->run_logged || !matches(l, k) || record_has(r, F_EVENT) || isnan(l->last_step))
+        return false;
+    uint64_t figures = r->have & lane_figure_mask();
+    bool same_kind = false;
+    for (uint64_t bits = figures; bits; bits &= bits - 1)
+        same_kind |= series_has(l->s, (enum field)__builtin_ctzll(bits));
+    return same_kind && (step > l->last_step || (resumed > 0 && step >= resumed && step > l->first_step));
+}
+
+static struct lane *new_lane(struct builder *b, const struct lane_key *k)
+{
+    struct lane *l = mem_zero(1, sizeof *l);
+    l->s = series_new();
+    l->run = arena_str(&b->arena, k->run);
+    l->device = arena_str(&b->arena, k->device);
+    l->seed = k->seed;
+    l->rank = k->rank;
+    l->run_logged = k->run_logged;
+    l->last_step = l->first_step = NAN;
+    l->input = b->input;
+    l->input_name = b->input_name;
+    if (b->n_lanes == b->cap_lanes) {
+        b->cap_lanes = b->cap_lanes ? b->cap_lanes * 2 : 16;
+        b->lanes = mem_grow(b->lanes, b->cap_lanes, sizeof *b->lanes);
+    }
+    b->lanes[b->n_lanes++] = l;
+    return l;
+}
+
+static void merge_header(struct lane *l, const struct builder *b)
+{
+    struct series *s = l->s;
+    for (uint64_t bits = b->header.r.have; bits; bits &= bits - 1) {
+        enum field f = (enum field)__builtin_ctzll(bits);
+        if (field_kind(f) != KIND_STR)
+            record_set_u(&s->meta, f, b->header.r.v[f].u);
+        else if (!record_same(&s->meta, &b->header.r, f))
+            record_set_s(&s->meta, f, arena_str(&s->arena, b->header.r.v[f].s));
+    }
+    l->header_seq = b->header_seq;
+}
+
+/* Ranks take turns in most files with several, so the lane after the last one is tried first. */
+static struct lane *find_lane(struct builder *b, const struct lane_key *k)
+{
+    size_t n = b->n_lanes - b->first_lane;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = b->first_lane + (b->last_lane + i) % n;
+        if (b->lanes[at]->input == b->input && matches(b->lanes[at], k)) {
+            b->last_lane = at - b->first_lane;
+            return b->lanes[at];
+        }
+    }
+    return NULL;
+}
+
+static struct lane *open_lane(struct builder *b, const struct lane_key *k, const struct record *r,
+                              bool *after_header)
+{
+    for (size_t i = b->first_lane; i-- > 0;)
+        if (goes_on(b->lanes[i], k, r, b)) {
+            struct lane *l = b->lanes[i];
+            /* moves among this input's lanes */
+            b->first_lane--;
+            memmove(b->lanes + i, b->lanes + i + 1, (b->first_lane - i) * sizeof *b->lanes);
+            b->lanes[b->first_lane] = l;
+            l->input = b->input;
+            l->input_name = arena_printf(&b->arena, "%s, %s", l->input_name, b->input_name);
+            *after_header = true;
+            return l;
+        }
+    if (b->n_lanes - b->first_lane >= LANES_MAX) {
+        if (!b->told_lanes)
+            diag_add(b->d, DIAG_TOO_MANY_FIELDS, r->at,
+                     "more than %d runs and ranks in one input; rows of further ones are left out",
+                     LANES_MAX);
+        b->told_lanes = true;
+        return NULL;
+    }
+    return new_lane(b, k);
+}
+
+static void take(void *ctx, const struct record *r, const struct process_use *processes, size_t n)
+{
+    struct builder *b = ctx;
+    struct lane_key key;
+    if (record_has(r, F_OOMLOG)) {
+        held_set(&b->header, r);
+        b->header_seq++;
+        return;
+    }
+    find_key(&key, b, r);
+    struct lane *l = find_lane(b, &key);
+    bool after_header = l && l->header_seq != b->header_seq;
+    bool fresh = !l;
+    if (!l)
+        l = open_lane(b, &key, r, &after_header);
+    if (!l)
+        return;
+    l->d = b->d;
+    if (!l->device.n && key.device.n)
+        l->device = arena_str(&b->arena, key.device);
+    if (fresh || after_header)
+        merge_header(l, b);
+    lane_push(l, r, after_header, processes, n);
+}
+
+struct record_sink builder_sink(struct builder *b, const char *input_name, struct diag *d)
+{
+    b->input++;
+    b->first_lane = b->n_lanes;
+    b->last_lane = 0;
+    b->input_name = arena_strndup(&b->arena, input_name, strlen(input_name));
+    b->d = d;
+    b->header.r.have = 0;
+    b->header_seq = 1;
+    b->told_lanes = false;
+    run_name_find(&b->name, input_name, b->pattern, &b->arena);
+    return (struct record_sink){b, take};
+}
+
+/* Two writers on one file tear lines, which makes up devices that do not exist: a row or two beside
+ * hundreds of the same run and rank. */
+static bool is_torn(const struct builder *b, const struct lane *l)
+{
+    if (!l->device.n || l->s->rows > 2 || l->s->n_events)
+        return false;
+    for (size_t i = b->first_lane; i < b->n_lanes; i++) {
+        const struct lane *other = b->lanes[i];
+        if (other != l && other->s->rows >= 50 && str_eq(other->run, l->run) &&
+            same_number(other->rank, l->rank) && !str_eq(other->device, l->device))
+            return true;
+    }
+    return false;
+}
+
+static void drop_torn(struct builder *b)
+{
+    for (size_t i = b->first_lane; i < b->n_lanes; i++) {
+        struct lane *l = b->lanes[i];
+        if (!is_torn(b, l))
+            continue;
+        diag_add(b->d, DIAG_RAGGED_ROW, (struct place){b->input_name, (uint64_t)column_at(l->s->line, 0), 0},
+                 "the device \"%.*s\" comes in %zu of many rows: a torn line; left out",
+                 (int)(l->device.n < 60 ? l->device.n : 60), l->device.p, l->s->rows);
+        series_free(l->s);
+        l->s = series_new();
+    }
+}
+
+void builder_input_end(struct builder *b, const struct input_info *info)
+{
+    size_t kept = b->first_lane;
+    for (size_t i = b->first_lane; i < b->n_lanes; i++)
+        lane_flush(b->lanes[i]);
+    drop_torn(b);
+    for (size_t i = b->first_lane; i < b->n_lanes; i++) {
+        struct lane *l = b->lanes[i];
+        struct series *s = l->s;
+        if (!s->rows && !s->n_events && !s->n_checkpoints) {
+            series_free(s);
+            free(l);
+            continue;
+        }
+        s->source = arena_strndup(&s->arena, l->input_name, strlen(l->input_name));
+        if (info->format)
+            s->format = arena_strndup(&s->arena, info->format, strlen(info->format));
+        s->peak_reset_declared = record_has(&s->meta, F_PEAK_RESET);
+        l->d = NULL;
+        b->lanes[kept++] = l;
+    }
+    b->n_lanes = kept;
+    b->first_lane = kept;
+    b->d = NULL;
+}
+
+static int by_run_and_rank(const void *x, const void *y)
+{
+    const struct series *a = *(struct series *const *)x, *b = *(struct series *const *)y;
+    int order = str_cmp_natural(record_text(&a->meta, F_RUN), record_text(&b->meta, F_RUN));
+    if (order)
+        return order;
+    double ra = series_meta(a, F_RANK), rb = series_meta(b, F_RANK);
+    ra = isnan(ra) ? -1 : ra;
+    rb = isnan(rb) ? -1 : rb;
+    if (ra != rb)
+        return ra < rb ? -1 : 1;
+    return strcmp(a->source, b->source);
+}
+
+void builder_finish(struct series_set *out, struct builder *b)
+{
+    *out = (struct series_set){0};
+    b->n_lanes = join_lanes(b->lanes, b->n_lanes, &b->arena);
+    out->items = mem_alloc((b->n_lanes + 1) * sizeof *out->items);
+    out->cap = b->n_lanes + 1;
+    for (size_t i = 0; i < b->n_lanes; i++) {
+        struct lane *l = b->lanes[i];
+        struct series *s = l->s;
+        record_set_s(&s->meta, F_RUN, arena_str(&s->arena, l->run));
+        if (!isnan(l->seed))
+            record_set_u(&s->meta, F_SEED, (uint64_t)l->seed);
+        if (!isnan(l->rank))
+            record_set_u(&s->meta, F_RANK, (uint64_t)l->rank);
+        series_seal(s);
+        out->items[out->n++] = s;
+        free(l);
+    }
+    if (out->n)
+        qsort(out->items, out->n, sizeof *out->items, by_run_and_rank);
+    b->n_lanes = b->first_lane = 0;
+}

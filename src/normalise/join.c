@@ -1,0 +1,328 @@
+#include "normalise/join.h"
+#include "base/mem.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    CHUNK = 4096,
+    QUARTERS = 14 * 4
+};
+#define QUARTER_HOUR 900.0
+#define EPOCH_TIME 1e8 /* [s] smaller times count from the start of the run */
+
+static uint64_t kinds(const struct series *s)
+{
+    uint64_t mask = 0;
+    for (int f = 0; f < F_COUNT; f++)
+        if (s->col[f])
+            mask |= (uint64_t)1 << f;
+    return mask & lane_figure_mask();
+}
+
+static bool has_memory(const struct series *s)
+{
+    return kinds(s) & lane_memory_mask();
+}
+
+static bool same_or_unknown(double a, double b)
+{
+    return a == b || isnan(a) || isnan(b);
+}
+
+/* A log without a rank is the log of rank 0. */
+static bool same_rank(const struct lane *a, const struct lane *b)
+{
+    double x = isnan(a->rank) ? 0 : a->rank, y = isnan(b->rank) ? 0 : b->rank;
+    return x == y;
+}
+
+static bool same_series(const struct lane *a, const struct lane *b)
+{
+    return a->input != b->input && str_eq(a->run, b->run) && same_rank(a, b) &&
+           same_or_unknown(a->seed, b->seed) &&
+           (!a->device.n || !b->device.n || str_eq(a->device, b->device));
+}
+
+/* For each row of the one series a row of the other, or SIZE_MAX. */
+static size_t *rows_by_step(const struct series *to, const struct series *from)
+{
+    size_t *at = mem_alloc((to->rows + 1) * sizeof *at), k = 0;
+    for (size_t i = 0; i < to->rows; i++) {
+        double step = to->col[F_STEP] ? column_at(to->col[F_STEP], i) : NAN;
+        struct str phase = to->phases[(size_t)column_at(to->phase, i)];
+        at[i] = (size_t)-1;
+        /* both are in the order of their logs; a restart goes back in both */
+        size_t tries = from->rows;
+        while (tries-- && k < from->rows) {
+            double other = column_at(from->col[F_STEP], k);
+            if (other == step && str_eq(from->phases[(size_t)column_at(from->phase, k)], phase)) {
+                at[i] = k++;
+                break;
+            }
+            if (!(other < step))
+                break;
+            k++;
+        }
+    }
+    return at;
+}
+
+/* The row that was logged last at or before each row, at most `reach` earlier. */
+static size_t *rows_by_time(const struct series *to, const struct series *from, double shift, double reach)
+{
+    size_t *at = mem_alloc((to->rows + 1) * sizeof *at), k = 0;
+    for (size_t i = 0; i < to->rows; i++) {
+        double time = column_at(to->col[F_TIME], i) + shift;
+        while (k + 1 < from->rows && column_at(from->col[F_TIME], k + 1) <= time)
+            k++;
+        double there = column_at(from->col[F_TIME], k);
+        at[i] = there <= time && time - there <= reach ? k : (size_t)-1;
+    }
+    return at;
+}
+
+static struct column *taken_column(const struct column *from, const size_t *at, size_t rows)
+{
+    struct column *c = column_new();
+    for (size_t i = 0; i < rows; i++) {
+        double v = at[i] == (size_t)-1 ? NAN : column_at(from, at[i]);
+        if (!isnan(v))
+            column_set_next(c, i, v);
+    }
+    return c;
+}
+
+static void take_sizes(struct series *to, const struct series *from, const size_t *at)
+{
+    for (size_t k = 0; k < from->n_sizes && to->n_sizes < RECORD_EXTRA_MAX; k++) {
+        size_t i = 0;
+        while (i < to->n_sizes && !str_eq(to->sizes[i].name, from->sizes[k].name))
+            i++;
+        if (i < to->n_sizes)
+            continue;
+        to->sizes = mem_grow(to->sizes, to->n_sizes + 1, sizeof *to->sizes);
+        to->sizes[to->n_sizes++] = (struct size_column){arena_str(&to->arena, from->sizes[k].name),
+                                                        taken_column(from->sizes[k].column, at, to->rows)};
+    }
+}
+
+static void take_events(struct series *to, const struct series *from)
+{
+    for (size_t i = 0; i < from->n_events; i++)
+        series_event(to, from->events[i].kind, &from->events[i].rec, from->events[i].processes,
+                     from->events[i].n_processes);
+}
+
+static void take_meta(struct series *to, const struct series *from)
+{
+    for (uint64_t bits = from->meta.have & ~to->meta.have; bits; bits &= bits - 1) {
+        enum field f = (enum field)__builtin_ctzll(bits);
+        if (field_kind(f) == KIND_STR)
+            record_set_s(&to->meta, f, arena_str(&to->arena, from->meta.v[f].s));
+        else
+            record_set_u(&to->meta, f, from->meta.v[f].u);
+    }
+}
+
+static void take_columns(struct series *to, const struct series *from, const size_t *at)
+{
+    for (int f = 0; f < F_COUNT; f++)
+        if (from->col[f] && !to->col[f])
+            to->col[f] = taken_column(from->col[f], at, to->rows);
+    take_sizes(to, from, at);
+    if (from->content && !to->content) {
+        to->content = taken_column(from->content, at, to->rows);
+        to->has_ids |= from->has_ids;
+        to->has_hash |= from->has_hash;
+    }
+}
+
+static size_t count_found(const size_t *at, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        found += at[i] != (size_t)-1;
+    return found;
+}
+
+static bool join_by_step(struct series *to, const struct series *from)
+{
+    if (!to->col[F_STEP] || !from->col[F_STEP])
+        return false;
+    size_t *at = rows_by_step(to, from);
+    bool any = count_found(at, to->rows) > 0;
+    if (any)
+        take_columns(to, from, at);
+    free(at);
+    return any;
+}
+
+/* First and last time of a series that is on the clock; false when it is not. */
+static bool clock_span(const struct series *s, double *from, double *to)
+{
+    if (!s->col[F_TIME] || !s->rows)
+        return false;
+    *from = column_at(s->col[F_TIME], 0);
+    *to = column_at(s->col[F_TIME], s->rows - 1);
+    return *from >= EPOCH_TIME && *to >= *from;
+}
+
+/* Stamps without a zone may be off by whole quarter hours: the smallest shift with the most overlap. */
+static bool find_shift(double *shift, const struct series *to, const struct series *from)
+{
+    double a0, a1, b0, b1, best = 0;
+    if (!clock_span(to, &a0, &a1) || !clock_span(from, &b0, &b1))
+        return false;
+    for (int q = 0; q <= 2 * QUARTERS; q++) {
+        double s = (q % 2 ? -1 : 1) * ((q + 1) / 2) * QUARTER_HOUR;
+        double overlap = fmin(a1 + s, b1) - fmax(a0 + s, b0);
+        if (overlap > best * 1.001 + 1) {
+            best = overlap;
+            *shift = s;
+        }
+    }
+    return best > 0;
+}
+
+static bool join_by_time(struct series *to, const struct series *from, struct arena *a)
+{
+    double shift = 0, b0, b1;
+    if (!find_shift(&shift, to, from) || !clock_span(from, &b0, &b1))
+        return false;
+    double interval = from->rows > 1 ? (b1 - b0) / (double)(from->rows - 1) : 0;
+    size_t *at = rows_by_time(to, from, shift, 3 * interval + 1);
+    bool any = count_found(at, to->rows) > 0;
+    if (any)
+        take_columns(to, from, at);
+    if (any && shift != 0)
+        to->source = arena_strndup(&to->arena,
+                                   arena_printf(a, "%s (clock moved by %+.2f h)", to->source, shift / 3600),
+                                   strlen(to->source) + 32);
+    free(at);
+    return any;
+}
+
+static void add_source(struct series *to, const struct series *from, struct arena *a)
+{
+    const char *both = arena_printf(a, "%s, %s", to->source, from->source);
+    to->source = arena_strndup(&to->arena, both, strlen(both));
+}
+
+/* Joins `from` into `to`; false when they are not parts of one series. */
+static bool join(struct lane *to, struct lane *from, struct arena *a)
+{
+    struct series *s = to->s;
+    bool events_only = from->s->rows == 0;
+    if (!events_only && (kinds(s) & kinds(from->s)))
+        return false;
+    if (!events_only && !join_by_step(s, from->s) && !join_by_time(s, from->s, a))
+        return false;
+    take_meta(s, from->s);
+    take_events(s, from->s);
+    add_source(s, from->s, a);
+    if (isnan(to->rank))
+        to->rank = from->rank;
+    if (isnan(to->seed))
+        to->seed = from->seed;
+    return true;
+}
+
+/* The part that others are joined into: its rows are those of the whole. Steps before times, then
+ * memory of the process before that of the device. */
+static int worth(const struct series *s)
+{
+    uint64_t process = (uint64_t)1 << F_ALLOCATED | (uint64_t)1 << F_PEAK | (uint64_t)1 << F_RESERVED |
+                       (uint64_t)1 << F_PEAK_RESERVED;
+    return (s->rows ? 1 : 0) + (has_memory(s) ? 4 : 0) + (s->col[F_STEP] ? 2 : 0) +
+           (kinds(s) & process ? 8 : 0);
+}
+
+static void drop(struct lane *l)
+{
+    series_free(l->s);
+    free(l);
+}
+
+static size_t join_pairs(struct lane **lanes, size_t n, struct arena *a)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; lanes[i] && k < n; k++) {
+            if (!lanes[k] || !same_series(lanes[i], lanes[k]))
+                continue;
+            bool swap = worth(lanes[k]->s) > worth(lanes[i]->s);
+            size_t to = swap ? k : i, from = swap ? i : k;
+            if (join(lanes[to], lanes[from], a)) {
+                drop(lanes[from]);
+                lanes[from] = NULL;
+            }
+        }
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (lanes[i])
+            lanes[left++] = lanes[i];
+    return left;
+}
+
+/* A log that gave steps and shapes only, and found no partner, has nothing to report. */
+static size_t drop_useless(struct lane **lanes, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool failed = false;
+        for (size_t k = 0; k < lanes[i]->s->n_events; k++)
+            failed |= lanes[i]->s->events[k].kind == EVENT_OOM || lanes[i]->s->events[k].kind == EVENT_KILL;
+        if (has_memory(lanes[i]->s) || failed || lanes[i]->s->n_checkpoints)
+            lanes[left++] = lanes[i];
+        else
+            drop(lanes[i]);
+    }
+    return left;
+}
+
+static bool clash(const struct lane *a, const struct lane *b)
+{
+    return str_eq(a->run, b->run) && (a->rank == b->rank || (isnan(a->rank) && isnan(b->rank)));
+}
+
+/* Series that stayed apart under one name get names of their own: by seed, device or file, else by number. */
+static void tell_apart(struct lane **lanes, size_t n, struct arena *a)
+{
+    struct str *names = mem_alloc((n + 1) * sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        bool seeds = false, devices = false, files = false, any = false;
+        unsigned number = 1;
+        for (size_t k = 0; k < n; k++) {
+            if (k == i || !clash(lanes[i], lanes[k]))
+                continue;
+            any = true;
+            seeds |= lanes[i]->seed != lanes[k]->seed && !isnan(lanes[i]->seed);
+            devices |= lanes[i]->device.n && !str_eq(lanes[i]->device, lanes[k]->device);
+            files |= lanes[i]->input != lanes[k]->input;
+            number += k < i;
+        }
+        struct str run = lanes[i]->run;
+        names[i] = run;
+        if (!any)
+            continue;
+        if (seeds)
+            names[i] = str_of(arena_printf(a, "%.*s seed %.0f", (int)run.n, run.p, lanes[i]->seed));
+        else if (devices)
+            names[i] = str_of(arena_printf(a, "%.*s (%.*s)", (int)run.n, run.p, (int)lanes[i]->device.n,
+                                           lanes[i]->device.p));
+        else if (files)
+            names[i] = str_of(arena_printf(a, "%.*s (%s)", (int)run.n, run.p, lanes[i]->input_name));
+        else
+            names[i] = str_of(arena_printf(a, "%.*s #%u", (int)run.n, run.p, number));
+    }
+    for (size_t i = 0; i < n; i++)
+        lanes[i]->run = names[i];
+    free(names);
+}
+
+size_t join_lanes(struct lane **lanes, size_t n, struct arena *a)
+{
+    n = join_pairs(lanes, n, a);
+    n = drop_useless(lanes, n);
+    tell_apart(lanes, n, a);
+    return n;
+}

@@ -1,0 +1,60 @@
+/* lane: the records of one series on their way in.
+ *
+ * A window of records is held back before they are appended, so that a step
+ * that goes back can be told from a second writer by what follows it, and
+ * sparse rows of one step are joined. Internal to this layer. */
+#ifndef OOMREPORT_NORMALISE_LANE_H
+#define OOMREPORT_NORMALISE_LANE_H
+
+#include "normalise/held.h"
+#include "model/series.h"
+#include "read/oom_message.h"
+
+enum {
+    LANE_WINDOW = 32,
+    LANE_LOOK_BACK = 4
+};
+
+enum lane_kind {
+    LANE_ROW,
+    LANE_EVENT,
+    LANE_CHECKPOINT
+};
+
+struct lane_slot {
+    struct held h;
+    enum lane_kind kind;
+    enum event_kind event;
+    bool after_header; /* a header came again before it */
+    struct process_use processes[OOM_PROCESS_MAX];
+    size_t n_processes;
+};
+
+struct lane {
+    struct series *s;
+    struct diag *d;
+    struct str run, device; /* in the builder's arena */
+    double seed, rank;      /* [1] or NAN */
+    bool run_logged;        /* the run's name stands in the log, not only in the file's name */
+    size_t input;
+    const char *input_name;
+    uint64_t header_seq; /* headers seen when the last record came */
+
+    struct lane_slot *slots; /* LANE_WINDOW of them; NULL while nothing is held */
+    unsigned first, n;
+    double last_step, first_step; /* of appended train rows; NAN */
+    bool two_writers, told_restart;
+    uint64_t dropped;
+};
+
+/* Figures that make a row worth keeping, as bits of record.have; memory only, or shapes too. */
+uint64_t lane_memory_mask(void);
+uint64_t lane_figure_mask(void);
+
+/* Takes a record; r's texts may die afterwards. */
+void lane_push(struct lane *l, const struct record *r, bool after_header, const struct process_use *processes,
+               size_t n);
+/* Appends all that is held, and gives the window back. */
+void lane_flush(struct lane *l);
+
+#endif
