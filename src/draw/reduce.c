@@ -1,6 +1,10 @@
 #include "draw/reduce.h"
 #include <math.h>
 
+enum {
+    LONG_SERIES = 1 << 18 /* rows */
+};
+
 enum x_kind reduce_x_kind(const struct series *s)
 {
     return series_has(s, F_STEP) ? X_STEP : series_has(s, F_TIME) ? X_TIME : X_ROW;
@@ -24,12 +28,28 @@ double reduce_x_at(const struct series *s, enum x_kind kind, size_t row)
     return x;
 }
 
+/* Steps never go back within a segment, which spares reading all of them in long series. Where
+ * n rows from `first` on lie in one segment and start and end with known steps: true, and those. */
+static bool block_ends(const struct series *s, enum x_kind kind, size_t first, size_t n, double *from,
+                       double *to)
+{
+    if (s->rows < LONG_SERIES || kind != X_STEP)
+        return false;
+    *from = column_at(s->col[F_STEP], first);
+    *to = column_at(s->col[F_STEP], first + n - 1);
+    return *from <= *to &&
+           (!s->segment || column_at(s->segment, first) == column_at(s->segment, first + n - 1));
+}
+
 bool reduce_x_range(const struct series *s, enum x_kind kind, double *lo, double *hi)
 {
     double x[COLUMN_BLOCK], least = INFINITY, greatest = -INFINITY;
     for (size_t first = 0; first < s->rows; first += COLUMN_BLOCK) {
         size_t n = s->rows - first < COLUMN_BLOCK ? s->rows - first : COLUMN_BLOCK;
-        read_x(s, kind, first, n, x);
+        if (block_ends(s, kind, first, n, &x[0], &x[1]))
+            n = 2;
+        else
+            read_x(s, kind, first, n, x);
         for (size_t i = 0; i < n; i++) {
             least = x[i] < least ? x[i] : least;
             greatest = x[i] > greatest ? x[i] : greatest;
@@ -45,25 +65,38 @@ struct run {
     size_t first, n;
 };
 
+/* Least, greatest, sum and number of known values. */
+struct tally {
+    double least, greatest, sum, count;
+};
+
+static inline struct tally tally_add(struct tally t, double v)
+{
+    /* Comparisons with NAN are false: a missing value changes nothing. */
+    return (struct tally){v < t.least ? v : t.least, v > t.greatest ? v : t.greatest, t.sum + (v == v ? v : 0),
+                          t.count + (v == v ? 1 : 0)};
+}
+
 static void add_run(struct reduced_field *f, size_t column, const double *v, struct run r)
 {
-    double least = INFINITY, greatest = -INFINITY, sum = 0, count = 0;
-    for (size_t i = r.first; i < r.first + r.n; i++) {
-        double x = v[i];
-        if (x - x != 0) /* missing or infinite */
-            continue;
-        least = x < least ? x : least;
-        greatest = x > greatest ? x : greatest;
-        sum += x;
-        count++;
+    const struct tally none = {INFINITY, -INFINITY, 0, 0};
+    /* Two that take turns: an addition need not wait for the one before. */
+    struct tally a = none, b = none;
+    const double *end = v + r.first + r.n;
+    for (v += r.first; end - v >= 2; v += 2) {
+        a = tally_add(a, v[0]);
+        b = tally_add(b, v[1]);
     }
-    if (count == 0)
+    if (v < end)
+        a = tally_add(a, *v);
+    if (a.count + b.count == 0)
         return;
+    double least = fmin(a.least, b.least), greatest = fmax(a.greatest, b.greatest);
     bool fresh = f->count[column] == 0;
     f->min[column] = fresh ? least : fmin(f->min[column], least);
     f->max[column] = fresh ? greatest : fmax(f->max[column], greatest);
-    f->mean[column] = fresh ? sum : f->mean[column] + sum;
-    f->count[column] += count;
+    f->mean[column] = a.sum + b.sum + (fresh ? 0 : f->mean[column]); /* the sum, until finish() */
+    f->count[column] += a.count + b.count;
 }
 
 struct block {
@@ -98,6 +131,43 @@ static void find_runs(struct block *b, size_t n, const struct reduce_spec *spec,
                                                       : segment > 0              ? segment
                                                                                  : 0);
         i = end;
+    }
+}
+
+/* The first of the rows first .. first+n-1, whose steps do not go back, that has a step of x or more. */
+static size_t first_row_from(const struct series *s, size_t first, size_t n, double x)
+{
+    size_t low = first, high = first + n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (column_at(s->col[F_STEP], middle) >= x)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The same for a block whose steps do not go back, from -> to, without reading them all. */
+static void find_long_runs(struct block *b, const struct series *s, size_t first, size_t n, double from,
+                           double to, const struct reduce_spec *spec)
+{
+    const double per_x = (double)spec->n_columns / (spec->hi - spec->lo);
+    size_t row = from >= spec->lo ? first : first_row_from(s, first, n, spec->lo), end = first + n;
+    double segment = s->segment ? column_at(s->segment, first) : 0;
+    if (to > spec->hi)
+        end = first_row_from(s, first, n, nextafter(spec->hi, INFINITY));
+    b->n_runs = 0;
+    while (row < end) {
+        double at = floor((column_at(s->col[F_STEP], row) - spec->lo) * per_x);
+        size_t column = at >= (double)spec->n_columns ? spec->n_columns - 1 : (size_t)at;
+        size_t next = first_row_from(s, row + 1, end - row - 1, spec->lo + ((double)column + 1) / per_x);
+        b->runs[b->n_runs] = (struct run){row - first, next - row};
+        b->column[b->n_runs] = (unsigned short)column;
+        b->of_segment[b->n_runs++] = (unsigned short)(segment >= REDUCE_SEGMENTS ? REDUCE_SEGMENTS - 1
+                                                      : segment > 0              ? segment
+                                                                                 : 0);
+        row = next;
     }
 }
 
@@ -139,14 +209,19 @@ void reduce(struct reduced *out, struct arena *arena, const struct series *s, co
     bool phases = spec->phase >= 0 && s->phase, segments = out->n_segments > 1;
     for (size_t first = 0; first < s->rows; first += COLUMN_BLOCK) {
         size_t n = s->rows - first < COLUMN_BLOCK ? s->rows - first : COLUMN_BLOCK;
-        read_x(s, spec->x, first, n, b->x);
-        if (phases)
-            column_read(s->phase, first, n, b->phase);
-        if (segments)
-            column_read(s->segment, first, n, b->segment);
+        double from, to;
+        if (!phases && block_ends(s, spec->x, first, n, &from, &to)) {
+            find_long_runs(b, s, first, n, from, to, spec);
+        } else {
+            read_x(s, spec->x, first, n, b->x);
+            if (phases)
+                column_read(s->phase, first, n, b->phase);
+            if (segments)
+                column_read(s->segment, first, n, b->segment);
+            find_runs(b, n, spec, phases, segments);
+        }
         for (size_t k = 0; k < spec->n_fields; k++)
             series_read(s, spec->fields[k], first, n, b->value[k]);
-        find_runs(b, n, spec, phases, segments);
         for (size_t k = 0; k < spec->n_fields; k++)
             for (size_t r = 0; r < b->n_runs; r++)
                 add_run(&out->segments[b->of_segment[r]].field[k], b->column[r], b->value[k], b->runs[r]);
