@@ -13,9 +13,11 @@ struct line_shape {
     uint64_t number;
     uint32_t cells;
     uint32_t figures;
-    bool names;  /* could be a header */
-    bool plain;  /* a header even without rows: words and units only */
-    bool values; /* could be a row */
+    bool tail;      /* the last cell is empty: a trailing comma, or a value that is missing */
+    bool names;     /* could be a header */
+    bool odd_names; /* could be one if it is the first line: no figures at least */
+    bool plain;     /* a header even without rows: words and units only, more than two or odd ones */
+    bool values;    /* could be a row */
 };
 
 static bool is_digit(char c)
@@ -169,39 +171,50 @@ static struct line_shape shape_of(struct str line, uint64_t number, char delimit
     struct line_shape l = {.number = number, .names = true, .plain = true, .values = true};
     struct str cell;
     uint32_t empty = 0;
+    bool telling = false;
     for (size_t at = 0; csv_next_cell(line, delimiter, &at, &cell); l.cells++) {
         bool quoted = cell.p > line.p && cell.p[-1] == '"';
         bool name = csv_is_name(cell);
         bool last = at > line.n;
-        if (last && l.cells && cell.n == 0)
-            continue; /* a trailing comma */
+        l.tail = last && l.cells && cell.n == 0;
+        if (l.tail)
+            continue;
         if (cell.n == 0 && l.cells == 0)
             empty++; /* an index column without a name */
         else if (!name)
             l.names = false;
         if (!is_plain_name(cell))
             l.plain = false;
+        telling = telling || has(cell, '_') || has(cell, '.') || has(cell, '[') || has(cell, '/');
         if (!quoted && !csv_is_value(cell))
             l.values = false;
         if (csv_is_figure(cell))
             l.figures++;
     }
     l.names = l.names && l.cells >= 2 + empty;
+    l.odd_names = l.values && l.figures == 0 && l.cells >= 2 + empty;
+    l.plain = l.plain && (l.cells > 2 || telling);
     return l;
 }
 
-static bool row_of(const struct line_shape *l, uint32_t cells)
+static bool as_many(const struct line_shape *l, const struct line_shape *header)
 {
-    return l->values && l->figures > 0 && l->cells == cells;
+    return l->cells == header->cells || l->cells - l->tail == header->cells - header->tail ||
+           l->cells == header->cells - header->tail;
 }
 
-/* Are the n lines behind a header (or from the first one on) rows with that many cells? */
-static bool rows_follow(const struct line_shape *l, size_t n, uint32_t cells, bool strict)
+static bool row_of(const struct line_shape *l, const struct line_shape *header)
+{
+    return l->values && l->figures > 0 && as_many(l, header);
+}
+
+/* Are the n lines behind a header (or from the first row on) rows with as many cells? */
+static bool rows_follow(const struct line_shape *l, size_t n, const struct line_shape *header, bool strict)
 {
     size_t judged = n < JUDGED_MAX ? n : JUDGED_MAX, rows = 0;
     for (size_t i = 0; i < judged; i++)
-        rows += row_of(&l[i], cells) || (l[i].names && l[i].cells == cells);
-    return judged > 0 && row_of(&l[0], cells) && (strict ? rows * 10 >= judged * 8 : rows * 2 >= judged);
+        rows += row_of(&l[i], header) || (l[i].names && as_many(&l[i], header));
+    return judged > 0 && row_of(&l[0], header) && (strict ? rows * 10 >= judged * 8 : rows * 2 >= judged);
 }
 
 static size_t shapes_of(struct line_shape *out, struct str head, bool whole, char delimiter)
@@ -226,10 +239,10 @@ static struct csv_shape with_header(const struct line_shape *l, size_t n, char d
 {
     for (size_t i = 0; i < n && i < BANNER_MAX; i++) {
         bool strict = i > 0 || delimiter == CSV_BLANKS;
-        if (!l[i].names)
+        if (!l[i].names && !(i == 0 && l[i].odd_names && delimiter != CSV_BLANKS))
             continue;
-        bool alone = n == 1 && l[i].plain && delimiter != CSV_BLANKS;
-        bool rows = rows_follow(l + i + 1, n - i - 1, l[i].cells, strict);
+        bool alone = n == 1 && l[i].names && l[i].plain && delimiter != CSV_BLANKS;
+        bool rows = rows_follow(l + i + 1, n - i - 1, &l[i], strict);
         if (delimiter == CSV_BLANKS && (i > 0 || !rows || l[i + 1].figures != l[i].cells))
             return (struct csv_shape){0};
         if (alone || rows)
@@ -243,7 +256,7 @@ static struct csv_shape without_header(const struct line_shape *l, size_t n, cha
     for (size_t i = 0; i < n && i < 8; i++) {
         uint32_t cells = l[i].cells;
         bool enough = cells >= 3 ? l[i].figures >= 2 : cells == 2 && l[i].figures >= 1 && n - i >= 3;
-        if (enough && rows_follow(l + i, n - i, cells, true))
+        if (enough && rows_follow(l + i, n - i, &l[i], true))
             return (struct csv_shape){true, delimiter, 0, cells};
     }
     return (struct csv_shape){0};

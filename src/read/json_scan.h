@@ -1,9 +1,14 @@
 /* json_scan: a JSON scanner that validates everything and keeps only what is wanted.
  *
- * Stricter than cJSON (number grammar, control characters, trailing text), and
- * laxer in three points that logs need: NaN, Infinity and -Infinity are
- * numbers; invalid UTF-8 and unpaired surrogate escapes are noted in
- * bad_text, not refused. Allocates nothing per object once all keys are known.
+ * Laxer than the standard in points that logs need: NaN, Infinity and -Infinity
+ * are numbers; invalid UTF-8 and unpaired surrogate escapes are noted in bad_text, not
+ * refused. Allocates nothing per object once all keys are known.
+ *
+ * cJSON 1.7 is the oracle of the tests. Where it differs: it accepts 01, 1., 1.e5, -.5,
+ * control characters in strings and as white space, a byte order mark, invalid UTF-8,
+ * and text behind the value unless asked not to; it refuses NaN, Infinity and unpaired
+ * surrogates; of a repeated key its look-up gives the first value; it ends a
+ * string at \u0000, a number after 63 characters, and nests to 1000 levels.
  *
  * Every text is followed by JSON_PAD readable bytes, the first of which is a
  * control character ('\n', '\r' or 0), as read/source.h gives it. */
