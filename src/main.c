@@ -35,6 +35,7 @@ struct session {
     size_t n_infos;
     size_t skipped;     /* inputs that were named and gave no memory figure */
     size_t passed_over; /* files of a directory that are no logs */
+    int write_error;    /* errno of the first failed write to standard output */
 };
 
 /* The unfinished output of --to: a signal takes it away. Set once before, and
@@ -55,6 +56,13 @@ static int fail(int status, const char *fmt, ...)
     putc('\n', stderr);
     buf_release(&b);
     return status;
+}
+
+/* Standard output keeps that a write failed, not why. */
+static void put_out(struct session *s, const struct buf *text)
+{
+    if (text->n > 0 && fwrite(text->p, 1, text->n, stdout) != text->n && !s->write_error)
+        s->write_error = errno;
 }
 
 static void on_signal(int sig)
@@ -249,7 +257,7 @@ static int deliver(struct session *s, const struct report_content *content)
             buf_release(&text);
             return fail(EXIT_USAGE, "cannot render %s", o->stdout_format);
         }
-        fwrite(text.p, 1, text.n, stdout);
+        put_out(s, &text);
         buf_release(&text);
         if (!o->output)
             return EXIT_OK;
@@ -392,7 +400,7 @@ static int dump_stage(struct session *s)
             dump_verdicts(&text, &analysis);
         else
             draw_dump(&text, &analysis);
-        fwrite(text.p, 1, text.n, stdout);
+        put_out(s, &text);
         buf_release(&text);
         analysis_release(&analysis);
     }
@@ -439,7 +447,7 @@ static int print_text(struct session *s)
         if (why)
             result = fail(EXIT_USAGE, "%s", why);
     }
-    fwrite(text.p, 1, text.n, stdout);
+    put_out(s, &text);
     buf_release(&text);
     return result;
 }
@@ -481,11 +489,11 @@ int main(int argc, char **argv)
     int result = run(&s, argc, argv);
     inputs_release(&s.inputs);
     arena_release(&s.arena);
-    errno = 0;
-    bool failed = fflush(stdout) != 0 || ferror(stdout);
-    int reason = errno;
+    if (fflush(stdout) != 0 && !s.write_error)
+        s.write_error = errno;
+    bool failed = ferror(stdout) != 0;
     if ((fclose(stdout) != 0 || failed) && result == EXIT_OK)
         result = fail(EXIT_USAGE, "cannot write to standard output: %s",
-                      reason ? strerror(reason) : "write error");
+                      s.write_error ? strerror(s.write_error) : "write error");
     return result;
 }

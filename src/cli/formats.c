@@ -53,7 +53,7 @@ void formats_list(FILE *out, const struct mapping_set *set)
     arena_init(&a);
     for (size_t i = 0; i < mapping_set_count(set); i++) {
         const struct mapping *m = mapping_set_at(set, i);
-        fprintf(out, "%-16s %-12s peak: %-14s %s", m->name, mapping_readers(m, &a), mapping_peak(m),
+        fprintf(out, "%-20s %-16s peak: %-14s %s", m->name, mapping_readers(m, &a), mapping_peak(m),
                 m->title);
         if (!m->built_in)
             fprintf(out, " (%s)", m->origin);

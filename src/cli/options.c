@@ -280,9 +280,11 @@ static const char *parse_value(struct options *o, enum option_id id, const char 
         o->colour = (enum colour)value;
         return why;
     case OPT_MAP:
-        return normalise_map(&o->maps[o->n_maps++], arg, a);
+        why = normalise_map(&o->maps[o->n_maps++], arg, a);
+        return why ? arena_printf(a, "--map: %s", why) : NULL;
     case OPT_SET:
-        return normalise_set(&o->sets[o->n_sets++], arg, a);
+        why = normalise_set(&o->sets[o->n_sets++], arg, a);
+        return why ? arena_printf(a, "--set: %s", why) : NULL;
     case OPT_STEPS:
         return parse_steps(o, arg, a);
     case OPT_CAPACITY:

@@ -12,7 +12,8 @@ ROOT=$PWD
 BUILD=${BUILD:-build}
 OOMREPORT=$(realpath "$BUILD/oomreport")
 export ROOT OOMREPORT LC_ALL=C TZ=UTC
-unset SOURCE_DATE_EPOCH NO_COLOR 2>/dev/null
+export HOME=/nonexistent XDG_DATA_DIRS=/nonexistent # only built-in formats
+unset SOURCE_DATE_EPOCH NO_COLOR XDG_DATA_HOME 2>/dev/null
 update=
 if [ "${1:-}" = --update ]; then
     update=1

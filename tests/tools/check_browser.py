@@ -224,7 +224,7 @@ class Checker:
                 problems.append(f"link to {link}, which is not there")
         self.check(f"{name}: markup", problems)
         if shutil.which("tidy"):
-            done = subprocess.run(["tidy", "-errors", "-quiet", "-utf8", str(self.report / name)], capture_output=True,
+            done = subprocess.run(["tidy", "-errors", "-quiet", "-utf8", "--new-inline-tags", "data", str(self.report / name)], capture_output=True,
                                   text=True, check=False)
             self.check(f"{name}: tidy", [line for line in done.stderr.splitlines() if "Error:" in line])
         else:

@@ -40,7 +40,7 @@ class Browser:
             env=dict(os.environ, HOME=str(profile)))
         os.close(to_read)
         os.close(from_write)
-        self.buffer, self.number, self.events, self.session = b"", 0, [], None
+        self.buffer, self.number, self.events, self.session, self.root = b"", 0, [], None, None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Log", "DOM", "CSS"):
@@ -81,7 +81,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
         self.call("Emulation.setEmulatedMedia", media="",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.events = []
+        self.events, self.root = [], None
         self.call("Page.navigate", url=url)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             event = self.receive(30)
@@ -95,8 +95,9 @@ class Browser:
             self.events.append(event)
 
     def nodes(self, selector):
-        root = self.call("DOM.getDocument")["root"]["nodeId"]
-        return self.call("DOM.querySelectorAll", nodeId=root, selector=selector)["nodeIds"]
+        if self.root is None:  # asked for once: a new root makes the nodes of the old one unknown
+            self.root = self.call("DOM.getDocument")["root"]["nodeId"]
+        return self.call("DOM.querySelectorAll", nodeId=self.root, selector=selector)["nodeIds"]
 
     def box(self, node):
         """(left, top, right, bottom) in CSS px, or None when it is not shown."""

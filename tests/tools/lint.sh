@@ -86,7 +86,8 @@ else
 fi
 if command -v cppcheck >/dev/null; then
     cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --suppress=missingInclude \
-        --suppress=missingIncludeSystem --suppress=unknownEvaluationOrder --suppress=uninitvar --error-exitcode=1 -D_POSIX_C_SOURCE=200809L -DOOMREPORT_VERSION='"0"' -Isrc \
+        --suppress=missingIncludeSystem --suppress=unknownEvaluationOrder --suppress=uninitvar --suppress=legacyUninitvar \
+        --suppress=integerOverflowCond --error-exitcode=1 -D_POSIX_C_SOURCE=200809L -DOOMREPORT_VERSION='"0"' -Isrc \
         -j "$(nproc)" src 2>"$work/cppcheck.log" || {
         say "cppcheck"
         head -n 20 "$work/cppcheck.log"
