@@ -115,6 +115,8 @@ static void differential(const char *p, size_t n, char delimiter)
     buf_release(&theirs.row);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char DELIMITERS[] = {0, ',', ';', '\t', ' ', 0, ',', ';'};

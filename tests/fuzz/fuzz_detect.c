@@ -4,6 +4,8 @@
 #include "read/source.h"
 #include <assert.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct source *s = source_of_memory("fuzz", (struct str){(const char *)data, size});
