@@ -146,7 +146,7 @@ void budget_fill(struct run_ctx *c, const struct shape_model *m)
     if (seen < corpus)
         p->risk_len = corpus;
     /* every sample comes once an epoch, the longest too */
-    double z = (o->corpus_max_predicted_bytes - f->room) / fmax(fmax(p->fit.sd, 0.01 * f->room), 1);
+    double z = (o->corpus_max_predicted_bytes - 0.97 * f->room) / fmax(fmax(p->fit.sd, 0.015 * f->room), 1);
     double meets = 1 / (1 + exp(-1.7 * z));
     if (seen < corpus)
         o->p_oom_next_epoch = meets;

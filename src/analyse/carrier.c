@@ -102,57 +102,6 @@ struct carried carrier_share(const struct boundaries *b, const double *y, size_t
     return c;
 }
 
-double carrier_period(const struct frame *f, const double *y, size_t from, double *share)
-{
-    static const int usual[] = {2,   3,   4,   5,   6,   8,   10,  12,  15,   16,   20,  24,  25,
-                                30,  32,  40,  50,  60,  64,  75,  80,  100,  120,  125, 128, 150,
-                                200, 250, 256, 300, 400, 500, 512, 600, 1000, 1024, 2000};
-    enum {
-        ROWS = 32768,
-        EXTRA = 80
-    };
-    size_t n = f->train.n - from < ROWS ? f->train.n : from + ROWS;
-    *share = 0;
-    if (f->axis != AXIS_STEP || n < from + 16)
-        return NAN;
-    size_t edge = (n - from) / 12 + 1;
-    double total = median_of(y, n - edge, n) - median_of(y, from, from + edge);
-    double span = f->train.x[n - 1] - f->train.x[from], found = NAN;
-    int periods[sizeof usual / sizeof *usual + EXTRA];
-    size_t n_periods = 0;
-    for (size_t k = 0; k < sizeof usual / sizeof *usual; k++)
-        periods[n_periods++] = usual[k];
-    static const enum field configured[] = {F_LOG_EVERY, F_EVAL_EVERY, F_SAVE_EVERY, F_GRAD_ACCUM};
-    for (size_t k = 0; k < 4; k++) {
-        double v = series_meta(f->s, configured[k]);
-        if (v >= 2 && v < 100000)
-            periods[n_periods++] = (int)v;
-    }
-    for (int k = 7; k < 64; k += 1) /* odd small ones */
-        periods[n_periods++] = k;
-    double *by = mem_alloc(100000 * sizeof *by);
-    for (size_t k = 0; k < n_periods; k++) {
-        int p = periods[k];
-        if (total <= 0 || p < 3 * f->stride || span < 4.0 * p || (isfinite(found) && p <= found))
-            continue;
-        memset(by, 0, (size_t)p * sizeof *by);
-        for (size_t i = from + 1; i < n; i++) {
-            double d = y[i] - y[i - 1];
-            if (isfinite(d))
-                by[(long long)(f->train.x[i] - f->offset + 1e9 * p) % p] += d;
-        }
-        double best = 0;
-        for (int j = 0; j < p; j++)
-            best = fmax(best, by[j]);
-        if (best >= 0.7 * total && best <= 1.3 * total) {
-            found = p;
-            *share = fmin(1, best / total);
-        }
-    }
-    free(by);
-    return found;
-}
-
 double carrier_batch(const struct frame *f, const double *y, size_t from)
 {
     const struct track *t = &f->train;

@@ -62,6 +62,9 @@ static struct shares weigh_failed(const struct run_ctx *c)
     if (c->leak.p_host > s.leak && s.leak < 0.3)
         s.leak = fmax(s.leak, 0.2 * c->leak.p_host);
     double early = c->cap.p_early;
+    bool torn = c->leak.sorted && c->leak.column != F_ALLOCATED;
+    if (torn) /* sorted lengths and peaks only */
+        s.leak = fmin(fmax(s.leak, 0.3), 0.45);
     if (early > 0.5 && s.leak > 0.5 && c->cap.sub == SUB_EXTERNAL)
         s.leak *= 0.6; /* two sufficient causes */
     rest -= s.leak;
@@ -81,8 +84,9 @@ static struct shares weigh_failed(const struct run_ctx *c)
         peak *= c->peak.need_ratio > 1.1 ? 0.5 : 0.25;
     /* a large batch and a boundary at once: the law says which, if it can */
     bool by_law = c->peak.percentile >= 99 && c->peak.predicted > 0.95 * f->room;
-    if (eval > 0.3 && !by_law)
-        peak *= 1 - 0.8 * eval;
+    double boundary = c->eval.also_save ? 0.85 : eval;
+    if (boundary > 0.3 && !by_law)
+        peak *= 1 - 0.8 * boundary;
     if (eval > 0.1 && by_law)
         eval *= 0.3;
     s.peak = rest * peak;

@@ -146,7 +146,62 @@ static bool fit_between(struct fit *fit, struct shape_model *m, const double *y,
     return ok && fit->r2 > 0.3 && (fit->c[0] > 0 || fit->c[1] > 0);
 }
 
-struct shapes_taken leak_take_out_shapes(double *adj, const struct frame *f, const double *y)
+/* Spread that is left about a straight line in time, over block medians. */
+static double left_over(const double *x, const double *y, size_t n)
+{
+    struct stats_bins b;
+    double intercept, r[STATS_BINS_MAX];
+    stats_bin(&b, x, y, n, 48);
+    double slope = stats_theil_sen(b.x, b.mid, b.n, &intercept);
+    for (size_t i = 0; i < b.n; i++)
+        r[i] = fabs(b.mid[i] - intercept - (isnan(slope) ? 0 : slope * b.x[i]));
+    return stats_quantile(r, b.n, 0.8);
+}
+
+/* Sizes that come in stages: few changes from row to row. */
+static bool in_stages(const double *v, size_t n)
+{
+    size_t changes = 0;
+    for (size_t i = 1; i < n; i++)
+        changes += v[i] != v[i - 1];
+    return changes * 10 <= n;
+}
+
+static bool rises_row_by_row(const double *v, size_t n)
+{
+    size_t falls = 0, changes = 0;
+    for (size_t i = 1; i < n; i++) {
+        falls += v[i] < v[i - 1];
+        changes += v[i] != v[i - 1];
+    }
+    return changes * 10 > n && falls * 10 <= changes;
+}
+
+struct attempt {
+    double *best;  /* adj so far */
+    double left;   /* what it leaves */
+    double *trial; /* scratch */
+};
+
+/* Takes the trial if it leaves clearly less than what stands. */
+static bool keep_better(struct attempt *a, const struct frame *f, const double *y,
+                        const struct shape_model *m, const struct fit *fit, double share,
+                        struct shapes_taken *got, bool collinear)
+{
+    size_t from = f->warm, n = f->train.n;
+    subtract(a->trial, y, m, fit, n);
+    double left = left_over(f->train.x + from, a->trial + from, n - from);
+    if (got->taken && !(left < 0.85 * a->left))
+        return false;
+    got->taken = true;
+    got->share = share;
+    got->collinear = collinear;
+    a->left = left;
+    memcpy(a->best, a->trial, n * sizeof *a->best);
+    return true;
+}
+
+struct shapes_taken leak_take_out_shapes(double *adj, const struct frame *f, const double *y, bool is_floor)
 {
     struct shapes_taken got = {.size_tau = NAN};
     size_t n = f->train.n, from = f->warm, rows = n - from;
@@ -155,10 +210,12 @@ struct shapes_taken leak_take_out_shapes(double *adj, const struct frame *f, con
     size_t models = n > 12 ? shape_candidates(all, MODELS, f, &f->train) : 0;
     size_t block = rows / BLOCKS > 8 ? rows / BLOCKS : 8;
     double *local = mem_alloc((n + 1) * sizeof *local);
+    struct attempt a = {.best = adj, .trial = mem_alloc((n + 1) * sizeof *local)};
     local_residual(local, y + from, rows, block);
     for (size_t i = 0; i < models; i++) {
         struct shape_model m = all[i], view;
         struct fit fit;
+        bool collinear = false;
         shape_fill(&m, f, &f->train);
         view = m;
         for (size_t k = 0; k < m.terms; k++)
@@ -166,18 +223,17 @@ struct shapes_taken leak_take_out_shapes(double *adj, const struct frame *f, con
         double tau = trend_of_size(&view, f->train.x + from, rows);
         if (isnan(got.size_tau) || fabs(tau) > fabs(got.size_tau))
             got.size_tau = tau;
-        bool collinear = false;
+        got.sorted = got.sorted || rises_row_by_row(view.x[0], rows);
         bool fast = fit_within(&fit, &view, local, rows, block);
-        bool slow = !fast && fabs(tau) > 0.3 &&
+        if (fast)
+            keep_better(&a, f, y, &m, &fit, fit.r2, &got, false);
+        /* A floor that follows smoothly sorted batches is growth: only the last batch lives on in it. */
+        bool slow = fabs(tau) > 0.3 && (!is_floor || m.kind == SHAPE_SIZE || in_stages(view.x[0], rows)) &&
                     fit_between(&fit, &view, y + from, f->train.x + from, rows, &collinear);
-        if ((fast || slow) && fit.r2 > got.share) {
-            got.taken = true;
-            got.share = fit.r2;
-            got.collinear = collinear;
-            subtract(adj, y, &m, &fit, n);
-        }
+        if (slow)
+            keep_better(&a, f, y, &m, &fit, fit.r2, &got, collinear);
         shape_release(&m);
     }
-    free(local);
+    free(local), free(a.trial);
     return got;
 }

@@ -168,6 +168,8 @@ static void find_boundary(struct run_ctx *c, const struct passes *p)
         e->at_epoch = lands(step, f->per_epoch);
     e->on_boundary = e->at_eval || e->at_epoch;
     double cadence = e->at_eval ? e->cadence : f->per_epoch;
+    if (e->at_epoch && !(cadence > 0) && f->train.n > 0) /* the first boundary: as far as the log reaches */
+        cadence = f->fail_x - f->train.x[0];
     e->chance = e->on_boundary && cadence > 0 ? fmin(1, 3 / cadence) : 1;
 }
 
@@ -206,6 +208,10 @@ static void weigh(struct run_ctx *c, const struct passes *p)
         double base = f->fail_phase == FAIL_TRAIN ? (e->at_eval ? 0.35 : 0.15) : 0.85;
         double passed = p->n > 1 ? 0.8 : 1; /* earlier passes went well */
         e->p = base * passed * (1 - fmin(0.6, 4 * e->chance));
+        if (lands(f->fail_step, series_meta(f->s, F_SAVE_EVERY))) { /* a checkpoint was due as well */
+            e->also_save = true;
+            e->p = fmin(0.55, 0.7 * e->p);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #include "analyse/carrier.h"
 #include "analyse/forecast.h"
 #include "analyse/leak_shapes.h"
+#include "analyse/records.h"
 #include "analyse/rules.h"
 #include "analyse/say.h"
 #include "analyse/stats.h"
@@ -40,21 +41,6 @@ static void fold_accumulation(const struct frame *f, double *y)
     for (size_t i = 0; i < n; i++)
         if (i % k != best)
             y[i] = NAN;
-}
-
-/* A counter that is never reset (or reserved memory, which seldom falls): rises in the second half of the
- * rows. Records of a steady process are uniform in log(step): about ln 2 = 0.7 of them (Renyi, 1962). */
-static size_t late_rises(const double *y, size_t from, size_t n)
-{
-    size_t half = from + (n - from) / 2, rises = 0;
-    double before = NAN;
-    for (size_t i = half; i < n; i++) {
-        if (!isfinite(y[i]))
-            continue;
-        rises += y[i] > before;
-        before = y[i];
-    }
-    return rises;
 }
 
 static bool cumulative(const struct frame *f, enum field column)
@@ -130,7 +116,7 @@ static void find_carrier(struct run_ctx *c, const double *y)
         return;
     }
     free(b);
-    if (!growth_climbs(&l->floor))
+    if (!growth_climbs(&l->floor) || cumulative(f, l->column))
         return;
     double share, period = carrier_period(f, y, f->warm, &share), batch = carrier_batch(f, y, f->warm);
     if (isfinite(period)) {
@@ -158,6 +144,27 @@ static double near_top(const struct run_ctx *c, const double *y)
     return high > low ? (last - low) / (high - low) : 0;
 }
 
+/* The record process decides, the line only gives the slope. */
+static void weigh_records(struct run_ctx *c, const double *y)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    struct growth *g = &l->floor;
+    struct records r;
+    records_count(&r, f, y, l->effect);
+    l->records = r.p < 0.4;
+    l->p = r.p * (l->column == F_PEAK ? 1 : 0.9);
+    if (!r.sized && g->late_share < 0.12)
+        l->p *= 0.5;
+    if (fabs(l->size_tau) > 0.8 && !(r.without_size >= 4))
+        l->p = fmin(l->p, 0.3); /* sizes rise along: the counter had to */
+    if (l->p >= 0.4 && !growth_climbs(g)) {
+        g->shape = GROWTH_LINE;
+        g->strength = l->p;
+    }
+    l->rise = l->p >= 0.4 ? fmax(g->rise, g->total_rise) : 0;
+}
+
 static void weigh(struct run_ctx *c, const double *y)
 {
     struct frame *f = c->f;
@@ -181,14 +188,8 @@ static void weigh(struct run_ctx *c, const double *y)
     }
     if (l->column == F_PEAK)
         l->p *= 0.96;
-    if (cumulative(f, l->column)) {
-        size_t rises = late_rises(l->column == F_PEAK ? f->train.v[F_PEAK] : y, f->warm, f->train.n);
-        size_t rows = (f->train.n - f->warm) / 2;
-        l->records = rises < 6 || (double)rises < 0.04 * (double)rows;
-        l->p = l->records ? fmin(l->p, 0.15) : l->p * (l->column == F_PEAK ? 0.9 : 0.8);
-        if (fabs(l->size_tau) > 0.8)
-            l->p = fmin(l->p, 0.3); /* sizes rise along: the counter had to */
-    }
+    if (cumulative(f, l->column))
+        weigh_records(c, y);
     if (l->collinear && l->column != F_ALLOCATED)
         l->p = fmin(l->p, 0.35);
     if (!isfinite(l->rise))
@@ -361,11 +362,13 @@ void rule_leak(struct run_ctx *c)
     test_floor(&l->raw, f, y, l->effect);
     if (cumulative(f, l->column)) {
         memcpy(adj, y, n * sizeof *adj);
-        struct shapes_taken look = leak_take_out_shapes(adj, f, y);
+        struct shapes_taken look = leak_take_out_shapes(adj, f, y, l->column == F_ALLOCATED);
         l->size_tau = look.size_tau;
+        l->sorted = look.sorted;
         memcpy(adj, y, n * sizeof *adj);
     } else
-        taken = leak_take_out_shapes(adj, f, y);
+        taken = leak_take_out_shapes(adj, f, y, l->column == F_ALLOCATED);
+    l->sorted = l->sorted || taken.sorted;
     if (isfinite(taken.size_tau))
         l->size_tau = taken.size_tau;
     test_floor(&l->floor, f, adj, l->effect);

@@ -18,6 +18,7 @@ struct found_leak {
     struct growth host;  /* of the process's resident memory */
     enum field column;   /* F_COUNT: nothing to test */
     bool by_shape;       /* what the shapes explain takes the growth away */
+    bool sorted;         /* batches in order of size: peaks alone cannot tell growth from size */
     bool collinear;      /* shapes and time rise together: they cannot be told apart */
     double size_tau;     /* trend of the batch's size itself, NAN unknown */
     bool records;        /* a counter that is never reset and gains records like log(step) */
@@ -58,6 +59,7 @@ struct found_eval {
     size_t passes;
     bool on_boundary;       /* failing step lands on it */
     bool at_epoch, at_eval; /* which */
+    bool also_save;         /* a checkpoint was due at that step too */
     double chance;          /* that a random step lands so */
     double kept;            /* [B] growth within a pass */
     enum subtype sub;
