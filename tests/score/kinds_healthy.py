@@ -2,7 +2,7 @@
 import math
 
 import shapes as sh
-from case import Case, detectable, kind, make_log, need, rows_of
+from case import Case, kind, make_log, need, rows_of
 from physics import GIB, MIB, Evaluation, Job, Plan, simulate
 
 TEXT = ("peak_bytes", "batch_size", "max_len", "tokens")
@@ -217,7 +217,8 @@ def ok_below_detectable(rng, hard):
     shapes = sh.moderate(rng)
     job = Job(rng, hard, shapes, top=rng.uniform(0.5, 0.8))
     job.jitter = max(job.jitter, 8 * MIB)
-    each = detectable(job) * rng.uniform(0.05, 0.2) / rows
+    # A third of what a least-squares line through this noise could tell from nothing.
+    each = 0.6 * job.jitter * math.sqrt(12 / rows) * rng.uniform(0.2, 0.7) / rows
     return healthy(rng, hard, shapes, ("allocated_bytes",), rows=rows, job=job, grow=lambda step, shape: each)[0]
 
 

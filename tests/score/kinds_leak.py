@@ -194,6 +194,7 @@ def leak_cut_by_resume(rng, hard):
     case, _, log, out = leaking(rng, hard, sh.moderate(rng), one, "step", rows=rows, fails=True, resume=at,
                                 rewind=rng.randrange(0, at // 4 + 1))
     need(out.failed_at > at + 40)
+    case.truth["no_forecast"] = True  # the restart moves the step of the failure
     return case.add("run.jsonl", log)
 
 
@@ -210,8 +211,7 @@ def leak_sawtooth_in_epoch(rng, hard):
     plan = Plan(per * 9, per, kept_at=lambda step: slope * ((step + 1) % per))
     out = simulate(job, log, plan)
     need(out.failed_at is not None and out.failed_at > 2.3 * per and out.failed_at % per > 0.7 * per)
-    return Case("leak", "step", status="failed", slope=slope, rise=out.kept,
-                forecast_step=out.failed_at).add("run.jsonl", log)
+    return Case("leak", "step", status="failed", slope=slope, rise=out.kept).add("run.jsonl", log)
 
 
 @kind
@@ -258,6 +258,18 @@ def leak_only_device_used(rng, hard):
 
 
 @kind
+def leak_by_time_only(rng, hard):
+    """A monitor's log: the device's use by the clock, no steps."""
+    case, _, log, _ = leaking(rng, hard, sh.Fixed(), one, "step", cols=("device_used_bytes", "time"),
+                              never=("allocated_bytes", "peak_bytes", "reserved_bytes", "epoch"), fails=True, noise=0.001,
+                              top=rng.uniform(0.5, 0.7))
+    for entry in log.lines:
+        entry.pop("step", None)
+    case.truth.update({"slope": None, "forecast_step": None, "onset": None})
+    return case.add("run.jsonl", log)
+
+
+@kind
 def leak_counter_never_reset(rng, hard):
     """Only the maximum since the start is logged; it rises at nearly every record."""
     case, _, log, _ = leaking(rng, hard, sh.Fixed() if rng.random() < 0.5 else sh.moderate(rng, spread=0.03), one, "step",
@@ -286,6 +298,7 @@ def leak_tips_over_in_eval(rng, hard):
     case, job, log, out = leaking(rng, hard, shapes, one, "step", rows=every * passes, evaluation=evaluation, fails=True,
                                   top=rng.uniform(0.5, 0.62), per_epoch=every, head=("eval_every", "steps_per_epoch"))
     need(out.phase == "eval" and out.kept > 0.1 * job.capacity)
+    case.truth["no_forecast"] = True  # what evaluation needs is not in the training rows
     return case.add("run.jsonl", log)
 
 

@@ -280,6 +280,51 @@ def peak_survived_then_fatal(rng, hard):
 
 
 @kind
+def peak_skipped_all(rng, hard):
+    """Each giant batch is caught and skipped; the run goes on to its end."""
+    shapes = giant_corpus(rng, hard)
+    job = Job(rng, hard, shapes, top=top_of(rng, hard), at=shapes.body(), noise=0.002)
+    log = make_log(rng, hard, job, TEXT, steps_per_epoch=shapes.per_epoch(), figures=True)
+    usual, rows = shapes.next, rows_of(rng, hard)
+    big = sh.text_shape(8, max(shapes.lengths))
+    need(job.need(big) > margin(hard) * job.need(shapes.body()) and job.need(big) > 1.05 * job.ceiling())
+    skips, state = set(rng.sample(range(20, rows - 5), rng.randrange(2, 6))), {"step": -1}
+
+    def next_shape():
+        state["step"] += 1
+        if state["step"] in skips:
+            log.event("oom", big, job.figures(job.need(big)), step=state["step"], recovered=True)
+        shape = usual()
+        while shape["max_len"] > shapes.longest:
+            shape = usual()
+        return shape
+    shapes.next = next_shape
+    need(simulate(job, log, Plan(rows, shapes.per_epoch())).failed_at is None)
+    return Case("peak", ["length", "tokens"], status=["failed", "at-risk"]).add("run.jsonl", log)
+
+
+@kind
+def peak_one_rank(rng, hard):
+    """One rank draws the giant; the others stop with it, in order."""
+    ranks = rng.randrange(2, 7)
+    bad = rng.randrange(ranks)
+    corpus = giant_corpus(rng, hard)
+    job = Job(rng, hard, corpus, top=top_of(rng, hard), at=corpus.body(), noise=0.003)
+    log = make_log(rng, hard, job, TEXT, figures=True, steps_per_epoch=corpus.per_epoch(), rank=bad, world_size=ranks)
+    case, out = fatal(rng, hard, job, log, Plan(corpus.per_epoch(), corpus.per_epoch()), ["length", "tokens"])
+    case.add("run-rank%d.jsonl" % bad, log)
+    case.truth["rank"] = bad
+    for rank in range(ranks):
+        if rank != bad:
+            job.restart()
+            job.shapes = sh.Corpus(rng, out.failed_at * 8 + 8, 8, longest=900, spread=0.4)
+            log = make_log(rng, hard, job, TEXT, steps_per_epoch=corpus.per_epoch(), rank=rank, world_size=ranks)
+            need(simulate(job, log, Plan(out.failed_at, ending=None)).failed_at is None)
+            case.add("run-rank%d.jsonl" % rank, log)
+    return case
+
+
+@kind
 def peak_growing_model(rng, hard):
     """The model itself grows by design, and its size is logged: the floor follows it until nothing fits."""
     rows = rows_of(rng, hard)
