@@ -198,6 +198,20 @@ static size_t count_keys(const struct sniff *s, const struct str *patterns, size
     return found;
 }
 
+/* The own schema is also what has no other key than its fields: a converted log without memory figures. */
+static bool all_keys_known(const struct sniff *s, const struct mapping *m)
+{
+    struct glob_match ignored;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t k = 0;
+        while (k < m->n_rules && !glob_match(m->rules[k].pattern, s->keys[i], m->loose, &ignored))
+            k++;
+        if (k == m->n_rules)
+            return false;
+    }
+    return s->n > 0;
+}
+
 int sniff_score(const struct sniff *s, const struct mapping *m)
 {
     const struct map_detect *t = &m->detect;
@@ -208,7 +222,7 @@ int sniff_score(const struct sniff *s, const struct mapping *m)
     if (count_keys(s, t->none, t->n_none, m->loose) > 0)
         return 0;
     size_t any = count_keys(s, t->any, t->n_any, m->loose);
-    if (t->n_any && !any)
+    if (t->n_any && !any && !(m->own && all_keys_known(s, m)))
         return 0;
     for (size_t i = 0; i < t->n_words; i++)
         if (str_find(s->head, t->words[i]) == (size_t)-1)
