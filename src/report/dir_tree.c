@@ -228,6 +228,18 @@ static void retire_within(struct retiring *r, int old, int now, int depth)
         closedir(s);
 }
 
+static bool only_manifest(int dir)
+{
+    DIR *s = stream_of(dir);
+    bool only = s != NULL;
+
+    for (struct dirent *e; only && (e = readdir(s)) != NULL;)
+        only = dots(e->d_name) || strcmp(e->d_name, MANIFEST_NAME) == 0;
+    if (s)
+        closedir(s);
+    return only;
+}
+
 void tree_retire(int parent, const char *name, int now)
 {
     struct retiring r = {0};
@@ -239,7 +251,8 @@ void tree_retire(int parent, const char *name, int now)
     if (now >= 0)
         manifest_read(&r.is, now);
     retire_within(&r, old, now, 0);
-    unlinkat(old, MANIFEST_NAME, 0); /* last: until then the directory is known as ours */
+    if (only_manifest(old))
+        unlinkat(old, MANIFEST_NAME, 0); /* last: until then the directory is known as ours */
     close(old);
     unlinkat(parent, name, AT_REMOVEDIR);
     manifest_release(&r.was);

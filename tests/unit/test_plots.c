@@ -384,7 +384,7 @@ static void law_marks_failing_batch_safe_limit_and_ceiling(void **state)
                                .envelope_bytes = GIB / 10};
     assert_true(draw(b, plot_law));
     assert_string_equal(b->picture.title,
-                        "The peak follows tokens: the failing batch (9000) needs 13.0 GiB of 12.0 GiB");
+                        "The peak follows tokens: the failing batch (9000) needs 13.0 GiB, capacity 12.0 GiB");
     assert_non_null(find_text(&b->canvas, "safe up to 7500"));
     assert_non_null(find_text(&b->canvas, "capacity 12.0 GiB"));
     assert_int_equal(count_marks(&b->canvas, MARK_X, INK_OOM), 1);
