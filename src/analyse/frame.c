@@ -1,5 +1,6 @@
 #include "analyse/frame.h"
 
+#include "analyse/frame_rows.h"
 #include "analyse/frame_semantics.h"
 #include "analyse/stats.h"
 #include "base/mem.h"
@@ -13,39 +14,47 @@ static const enum field wanted[] = {F_EPOCH,         F_TIME,        F_ALLOCATED,
                                     F_PEAK_RESERVED, F_DEVICE_USED, F_BATCH_SIZE, F_MAX_LEN, F_TOKENS,
                                     F_HEIGHT,        F_WIDTH,       F_HOST_RSS};
 
-static double *decode(const struct series *s, enum field field)
+static double *decode(const struct frame_rows *r, const struct column *c)
 {
-    double *v = mem_alloc((s->rows + 1) * sizeof *v);
-    series_read(s, field, 0, s->rows, v);
+    double *v = mem_alloc((r->n + 1) * sizeof *v);
+    frame_rows_read(r, c, v);
     return v;
+}
+
+static size_t *row_numbers(const struct frame_rows *r)
+{
+    size_t *row = mem_alloc((r->n + 1) * sizeof *row), n = 0;
+    for (size_t k = 0; k < r->n_runs; k++)
+        for (size_t i = 0; i < r->runs[k].len; i++)
+            row[n++] = r->runs[k].from + i;
+    return row;
 }
 
 /* ---- axis ---- */
 
-static double *axis_values(struct frame *f, const double *segment)
+static size_t count_known(const double *v, size_t n)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        known += isfinite(v[i]) != 0;
+    return known;
+}
+
+/* Steps where most rows have them, else time, else the order of rows; ascending across restarts. */
+static double *axis_values(struct frame *f, const struct frame_rows *r, const size_t *row)
 {
     const struct series *s = f->s;
-    double *x = decode(s, F_STEP), *time = NULL;
-    size_t steps = 0, times = 0;
-    for (size_t i = 0; i < s->rows; i++)
-        steps += isfinite(x[i]);
-    if (steps * 10 < s->rows * 9 || steps == 0) {
-        time = decode(s, F_TIME);
-        for (size_t i = 0; i < s->rows; i++)
-            times += isfinite(time[i]);
-    }
-    f->axis = AXIS_STEP;
-    if (time) {
-        f->axis = times * 10 >= s->rows * 9 && times > 0 && steps * 2 < s->rows ? AXIS_TIME : AXIS_ROW;
-        if (steps * 2 >= s->rows && steps > 0)
-            f->axis = AXIS_STEP;
-    }
-    double before = NAN, seg = 0;
+    double *x = decode(r, s->col[F_STEP]), *time = decode(r, s->col[F_TIME]);
+    size_t steps = count_known(x, r->n), times = count_known(time, r->n);
+    f->axis = 2 * steps >= r->n && steps > 0        ? AXIS_STEP
+              : 10 * times >= 9 * r->n && times > 0 ? AXIS_TIME
+                                                    : AXIS_ROW;
+    double before = NAN, segment = r->n ? r->segment[0] : 0;
     f->offset = 0;
-    for (size_t i = 0; i < s->rows; i++) {
-        double v = f->axis == AXIS_STEP ? x[i] : f->axis == AXIS_TIME ? time[i] : (double)i;
-        bool cut = segment[i] != seg && i > 0;
-        seg = segment[i];
+    for (size_t i = 0; i < r->n; i++) {
+        double v = f->axis == AXIS_STEP ? x[i] : f->axis == AXIS_TIME ? time[i] : (double)row[i];
+        bool cut = r->segment[i] != segment;
+        segment = r->segment[i];
         if (!isfinite(v))
             v = isnan(before) ? 0 : before - f->offset;
         if (cut && !isnan(before) && v + f->offset <= before)
@@ -61,65 +70,63 @@ static double *axis_values(struct frame *f, const double *segment)
 
 /* ---- rows by phase ---- */
 
-static void track_init(struct track *t, const double *phase, double code, const double *x,
-                       const double *segment, size_t rows)
+static void track_init(struct track *t, double code, const struct frame_rows *r, const double *x,
+                       const size_t *row)
 {
     size_t n = 0;
-    for (size_t i = 0; i < rows; i++)
-        n += phase[i] == code;
+    for (size_t i = 0; i < r->n; i++)
+        n += r->phase[i] == code;
     *t = (struct track){.n = n};
     t->row = mem_alloc((n + 1) * sizeof *t->row);
     t->x = mem_alloc((n + 1) * sizeof *t->x);
     t->restart = mem_zero(n + 1, 1);
-    double seg = rows ? segment[0] : 0;
+    double segment = r->n ? r->segment[0] : 0;
     n = 0;
-    for (size_t i = 0; i < rows; i++) {
-        if (phase[i] != code)
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->phase[i] != code)
             continue;
-        t->row[n] = i;
+        t->row[n] = row[i];
         t->x[n] = x[i];
-        t->restart[n] = segment[i] != seg && n > 0;
-        seg = segment[i];
+        t->restart[n] = r->segment[i] != segment && n > 0;
+        segment = r->segment[i];
         n++;
     }
 }
 
-static double *gather(const struct track *t, const double *all)
+static double *gather(const struct track *t, double code, const struct frame_rows *r, const double *all)
 {
     double *v = mem_alloc((t->n + 1) * sizeof *v);
-    size_t have = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        v[i] = all[t->row[i]];
-        have += isfinite(v[i]);
-    }
+    size_t have = 0, n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->phase[i] == code) {
+            v[n++] = all[i];
+            have += isfinite(all[i]) != 0;
+        }
     if (have > 0)
         return v;
     free(v);
     return NULL;
 }
 
-static void read_columns(struct frame *f)
+static void read_column(struct frame *f, const struct frame_rows *r, const struct column *c, double **train,
+                        double **eval)
+{
+    double *all = decode(r, c);
+    *train = gather(&f->train, PHASE_TRAIN, r, all);
+    *eval = gather(&f->eval, PHASE_EVAL, r, all);
+    free(all);
+}
+
+static void read_columns(struct frame *f, const struct frame_rows *r)
 {
     const struct series *s = f->s;
-    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
-        if (!series_has(s, wanted[k]))
-            continue;
-        double *all = decode(s, wanted[k]);
-        f->train.v[wanted[k]] = gather(&f->train, all);
-        f->eval.v[wanted[k]] = gather(&f->eval, all);
-        free(all);
-    }
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
+        if (s->col[wanted[k]])
+            read_column(f, r, s->col[wanted[k]], &f->train.v[wanted[k]], &f->eval.v[wanted[k]]);
     f->n_sizes = s->n_sizes < FRAME_SIZES ? s->n_sizes : FRAME_SIZES;
     for (size_t k = 0; k < f->n_sizes; k++) {
-        double *all = mem_alloc((s->rows + 1) * sizeof *all);
-        size_t have = column_rows(s->sizes[k].column);
-        for (size_t i = 0; i < s->rows; i++)
-            all[i] = NAN;
-        column_read(s->sizes[k].column, 0, have < s->rows ? have : s->rows, all);
-        f->train.size[k] = gather(&f->train, all);
-        f->eval.size[k] = gather(&f->eval, all);
+        read_column(f, r, s->sizes[k].column, &f->train.size[k], &f->eval.size[k]);
         f->size_name[k] = s->sizes[k].name.p;
-        free(all);
     }
 }
 
@@ -240,23 +247,17 @@ void frame_init(struct frame *f, const struct series *s, double capacity_setting
     static const enum field floors[] = {F_ALLOCATED, F_PEAK, F_RESERVED, F_DEVICE_USED, F_PEAK_RESERVED};
     memset(f, 0, sizeof *f);
     f->s = s;
-    double *segment = mem_alloc((s->rows + 1) * sizeof *segment);
-    double *phase = mem_alloc((s->rows + 1) * sizeof *phase);
-    for (size_t i = 0; i < s->rows; i++)
-        segment[i] = phase[i] = NAN;
-    if (s->segment)
-        column_read(s->segment, 0, s->rows, segment);
-    if (s->phase)
-        column_read(s->phase, 0, s->rows, phase);
-    for (size_t i = 0; i < s->rows; i++) {
-        segment[i] = isfinite(segment[i]) ? segment[i] : 0;
-        phase[i] = isfinite(phase[i]) ? phase[i] : 0;
-    }
-    double *x = axis_values(f, segment);
-    track_init(&f->train, phase, PHASE_TRAIN, x, segment, s->rows);
-    track_init(&f->eval, phase, PHASE_EVAL, x, segment, s->rows);
-    read_columns(f);
-    free(segment), free(phase), free(x);
+    struct frame_rows r;
+    frame_rows_init(&r, s);
+    f->train_rows = r.train_all;
+    f->eval_rows = r.eval_all;
+    size_t *row = row_numbers(&r);
+    double *x = axis_values(f, &r, row);
+    track_init(&f->train, PHASE_TRAIN, &r, x, row);
+    track_init(&f->eval, PHASE_EVAL, &r, x, row);
+    read_columns(f, &r);
+    free(x), free(row);
+    frame_rows_release(&r);
     f->floor_field = first_present(&f->train, floors, 5);
     find_stride(f);
     find_epochs(f);

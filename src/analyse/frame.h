@@ -52,7 +52,8 @@ struct frame {
     const struct series *s;
     enum axis axis;
     struct track train, eval;
-    double offset; /* step = x - offset in the last process */
+    size_t train_rows, eval_rows; /* in the whole series; the tracks hold fewer of very long ones */
+    double offset;                /* step = x - offset in the last process */
     size_t n_sizes;
     const char *size_name[FRAME_SIZES];
     double capacity;          /* [B] in force; NAN unknown */

@@ -215,7 +215,7 @@ void tables_fill(struct run_ctx *c)
     o->seed = series_meta(s, F_SEED);
     o->rank = series_meta(s, F_RANK);
     o->capacity_bytes = f->capacity;
-    o->steps = (double)f->train.n;
+    o->steps = (double)f->train_rows;
     bool steps = f->axis == AXIS_STEP;
     const struct track *t = f->train.n ? &f->train : &f->eval;
     double first = t->n && s->col[F_STEP] ? column_at(s->col[F_STEP], t->row[0]) : NAN;
