@@ -28,6 +28,10 @@ ALL_LIBS = @$(BUILD)/pkg.libs -lcsv -lm
 COMPILE  = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)
 LINK     = $(CC) -pthread $(CFLAGS) $(LDFLAGS)
 
+ifneq ($(V),1) # V=1 shows whole commands
+SHOW = @echo "  $@";
+endif
+
 # --- what there is: sorted wildcards, so that a new file needs no line here ----------
 SRC    := $(sort $(foreach l,$(LAYERS),$(wildcard src/$(l)/*.c)))
 EMBED  := $(sort $(wildcard formats/*.json) $(wildcard templates/*))
@@ -55,21 +59,21 @@ deps: ## install what is missing (Debian, Ubuntu); test tools only with a test g
 
 # --- program ---------------------------------------------------------------------------
 $(PROG): $(BUILD)/obj/main.o $(LIB)
-	$(LINK) -o $@ $^ $(ALL_LIBS)
+	$(SHOW)$(LINK) -o $@ $^ $(ALL_LIBS)
 
 $(LIB): $(OBJ)
 	@rm -f $@
-	$(AR) rcsD $@ $^
+	$(SHOW)$(AR) rcsD $@ $^
 
 $(BUILD)/obj/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
+	$(SHOW)$(COMPILE) -c -o $@ $<
 
 $(BUILD)/embed_table.c: src/base/embed.sh $(EMBED) $(FONT) $(BUILD)/flags
-	sh src/base/embed.sh font.ttf=$(FONT) $(EMBED) >$@
+	$(SHOW)sh src/base/embed.sh font.ttf=$(FONT) $(EMBED) >$@
 
 $(BUILD)/embed_table.o: $(BUILD)/embed_table.c
-	$(COMPILE) -c -o $@ $<
+	$(SHOW)$(COMPILE) -c -o $@ $<
 
 $(FONT): | $(FIRST)
 	@test -f $@ || { echo "make: no font at $@: run 'make deps', or name a TrueType file with FONT=" >&2; exit 1; }
@@ -86,15 +90,15 @@ $(BUILD)/flags: FORCE | $(FIRST)
 # --- tests -----------------------------------------------------------------------------
 $(BUILD)/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) $(LDFLAGS) -MF $@.d -o $@ $< $(LIB) -lcmocka $(ALL_LIBS)
+	$(SHOW)$(COMPILE) $(LDFLAGS) -MF $@.d -o $@ $< $(LIB) -lcmocka $(ALL_LIBS)
 
 $(BUILD)/replay/%: tests/fuzz/%.c tests/tools/replay_main.c $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) $(LDFLAGS) -MF $@.d -o $@ $< tests/tools/replay_main.c $(LIB) $(ALL_LIBS)
+	$(SHOW)$(COMPILE) $(LDFLAGS) -MF $@.d -o $@ $< tests/tools/replay_main.c $(LIB) $(ALL_LIBS)
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) $(LDFLAGS) -fsanitize=fuzzer -MF $@.d -o $@ $< $(LIB) $(ALL_LIBS)
+	$(SHOW)$(COMPILE) $(LDFLAGS) -fsanitize=fuzzer -MF $@.d -o $@ $< $(LIB) $(ALL_LIBS)
 
 RUN_TESTS = BUILD=$(BUILD) PYTHON=$(PYTHON) sh tests/tools/check.sh
 
