@@ -74,6 +74,8 @@ static void settle_unit(const struct target *t, struct unit *unit, double value)
         why = "its name has no unit; ";
     }
     double capacity = record_number(&t->r->header.r, F_CAPACITY);
+    if (isnan(capacity))
+        capacity = t->r->set_capacity;
     if (unit->ambiguous && unit->scale > 1 && value * unit->scale > capacity) {
         double decimal = unit->scale == 1024.0         ? 1e3
                          : unit->scale == 1048576.0    ? 1e6

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 enum {
-    FLUSH_AT = 256 * 1024
+    FLUSH_AT = 256 * 1024,
+    EARLY_MAX = 80 /* CSV: records held back, so that the first header line has all their sizes */
 };
 
 struct converter {
@@ -31,6 +32,8 @@ struct converter {
     struct str sizes[RECORD_EXTRA_MAX * 4]; /* CSV: size_* columns, in order of appearance */
     unsigned n_sizes, n_sizes_written;
     bool wrote_columns;
+    struct held *early; /* n_early of EARLY_MAX; NULL once they are written */
+    unsigned n_early;
 };
 
 struct converter *converter_new(FILE *out, enum convert_format f, bool provenance)
@@ -41,6 +44,8 @@ struct converter *converter_new(FILE *out, enum convert_format f, bool provenanc
     c->provenance = provenance;
     c->header_mask = part_mask(PART_HEADER);
     arena_init(&c->arena);
+    if (f == CONVERT_CSV)
+        c->early = mem_zero(EARLY_MAX, sizeof *c->early);
     return c;
 }
 
@@ -262,9 +267,13 @@ static void put_columns(struct converter *c)
     c->n_sizes_written = c->n_sizes;
 }
 
-static void learn_sizes(struct converter *c, const struct extra *extra, unsigned n)
+/* In order of appearance, those of one record by name. */
+static void learn_record_sizes(struct converter *c, const struct record *r)
 {
-    for (unsigned i = 0; i < n; i++) {
+    struct extra extra[RECORD_EXTRA_MAX];
+    memcpy(extra, r->extra, r->n_extra * sizeof *extra);
+    qsort(extra, r->n_extra, sizeof *extra, by_name);
+    for (unsigned i = 0; i < r->n_extra; i++) {
         unsigned k = 0;
         while (k < c->n_sizes && !str_eq(c->sizes[k], extra[i].name))
             k++;
@@ -276,10 +285,7 @@ static void learn_sizes(struct converter *c, const struct extra *extra, unsigned
 /* A row with its own fields, and the header's in all its other header columns. */
 static void put_csv_row(struct converter *c, const struct record *r, uint64_t mask, bool marked)
 {
-    struct extra extra[RECORD_EXTRA_MAX];
-    memcpy(extra, r->extra, r->n_extra * sizeof *extra);
-    qsort(extra, r->n_extra, sizeof *extra, by_name);
-    learn_sizes(c, extra, r->n_extra);
+    learn_record_sizes(c, r);
     if (!c->wrote_columns || c->n_sizes > c->n_sizes_written)
         put_columns(c);
     for (int f = 0; f < F_COUNT; f++) {
@@ -296,8 +302,8 @@ static void put_csv_row(struct converter *c, const struct record *r, uint64_t ma
     for (unsigned i = 0; i < c->n_sizes; i++) {
         buf_putc(&c->b, ',');
         for (unsigned k = 0; k < r->n_extra; k++)
-            if (str_eq(extra[k].name, c->sizes[i])) {
-                num_put(&c->b, extra[k].value);
+            if (str_eq(r->extra[k].name, c->sizes[i])) {
+                num_put(&c->b, r->extra[k].value);
                 break;
             }
     }
@@ -335,15 +341,33 @@ static void put_csv(struct converter *c, const struct record *r)
     put_csv_row(c, r, own | ~c->header_mask, merge);
 }
 
+static void write_early(struct converter *c)
+{
+    struct held *early = c->early;
+    c->early = NULL;
+    for (unsigned i = 0; early && i < c->n_early; i++)
+        learn_record_sizes(c, &early[i].r);
+    for (unsigned i = 0; early && i < c->n_early; i++) {
+        put_csv(c, &early[i].r);
+        held_release(&early[i]);
+    }
+    free(early);
+}
+
 static void take(void *ctx, const struct record *r, const struct process_use *processes, size_t n)
 {
     struct converter *c = ctx;
     (void)processes; /* they stand in the message */
     (void)n;
-    if (c->format == CONVERT_JSONL)
+    if (c->format == CONVERT_JSONL) {
         put_json(c, r);
-    else
+    } else if (c->early) {
+        held_set(&c->early[c->n_early++], r);
+        if (c->n_early == EARLY_MAX)
+            write_early(c);
+    } else {
         put_csv(c, r);
+    }
     if (c->b.n >= FLUSH_AT)
         flush(c);
 }
@@ -355,6 +379,7 @@ struct record_sink converter_sink(struct converter *c)
 
 int converter_close(struct converter *c)
 {
+    write_early(c);
     write_pending(c);
     flush(c);
     if (!c->error && c->out && fflush(c->out) != 0)

@@ -176,8 +176,9 @@ static bool find_shift(double *shift, const struct series *to, const struct seri
     for (int q = 0; q <= 2 * QUARTERS; q++) {
         double s = (q % 2 ? -1 : 1) * ((q + 1) / 2) * QUARTER_HOUR;
         double overlap = fmin(a1 + s, b1) - fmax(a0 + s, b0);
-        if (overlap > best * 1.001 + 1) {
-            best = overlap;
+        double score = overlap < 0 ? 0 : overlap + 1; /* a single row has no length */
+        if (score > best * 1.001) {
+            best = score;
             *shift = s;
         }
     }

@@ -215,8 +215,15 @@ void run_name_find(struct run_name *out, const char *path, const char *pattern, 
     *out = (struct run_name){{NULL, 0}, NAN, NAN};
     if (!strcmp(path, "-"))
         name = STR_LIT("stdin");
-    if (pattern && name.n < 4096 && find_by_pattern(out, name, str_of(pattern), a) && out->run.n)
-        return;
+    if (pattern && name.n < 4096 && find_by_pattern(out, name, str_of(pattern), a)) {
+        if (out->run.n)
+            return;
+        if (!isnan(out->rank)) { /* ranks share what stands above them */
+            size_t end = name.n;
+            last_component(name, &end);
+            name.n = end;
+        }
+    }
     struct run_name plain = {{NULL, 0}, out->seed, out->rank};
     find_plain(&plain, name, a);
     *out = plain;

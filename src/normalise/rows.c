@@ -1,5 +1,6 @@
 #include "normalise/rows.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "normalise/glob.h"
 #include "normalise/sniff.h"
 #include <math.h>
@@ -43,6 +44,10 @@ void rows_init(struct rows *r, const struct mapping *m, enum syntax syntax, cons
     r->epoch0 = r->epoch_steps = r->last_train_step = r->epoch_last = r->iter_last = NAN;
     r->last_oom = mem_zero(1, sizeof *r->last_oom);
     r->turns = 1;
+    r->set_capacity = NAN;
+    for (size_t i = 0; i < settings->n_sets; i++)
+        if (settings->sets[i].field == F_CAPACITY)
+            num_parse(settings->sets[i].text, &r->set_capacity);
     if (m->by_time && syntax == SYNTAX_CSV)
         r->turns = smi_turns(head, &r->turn_gap);
     r->all_oom_words = m->oom_words && (has_word(head, "OOM") || has_word(head, "ut of memory") ||

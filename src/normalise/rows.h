@@ -85,6 +85,7 @@ struct rows {
     /* what went before */
     struct held header; /* in force */
     bool has_header, last_marked;
+    double set_capacity;  /* [B] by --set, or NAN */
     struct held defaults; /* step fields that the document gives for all rows */
     double epoch0, epoch_steps, last_train_step, epoch_last, iter_last;
     unsigned turns, turn;
