@@ -359,7 +359,6 @@ void rule_leak(struct run_ctx *c)
     if (l->column == F_ALLOCATED || l->column == F_PEAK)
         fold_accumulation(f, y);
     struct shapes_taken taken = {.size_tau = NAN};
-    test_floor(&l->raw, f, y, l->effect);
     if (cumulative(f, l->column)) {
         memcpy(adj, y, n * sizeof *adj);
         struct shapes_taken look = leak_take_out_shapes(adj, f, y, l->column == F_ALLOCATED);
@@ -382,6 +381,8 @@ void rule_leak(struct run_ctx *c)
             l->floor.strength = 0.8;
         }
     }
+    if (taken.taken)
+        test_floor(&l->raw, f, y, l->effect);
     l->by_shape = taken.taken && growth_climbs(&l->raw) && !growth_climbs(&l->floor);
     l->collinear = taken.collinear;
     find_carrier(c, adj);
