@@ -57,11 +57,11 @@ bool csv_is_figure(struct str s)
 {
     static const char *const WORDS[] = {"nan", "inf", "-nan", "-inf", "+inf", "infinity", "-infinity"};
     size_t i = 0;
-    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
-        if (str_eq_nocase(s, str_of(WORDS[k])))
-            return true;
     if (s.n == 0 || s.n > 40)
         return false;
+    for (size_t k = 0; !is_digit(s.p[0]) && k < sizeof WORDS / sizeof *WORDS; k++)
+        if (str_eq_nocase(s, str_of(WORDS[k])))
+            return true;
     i += s.p[0] == '+' || s.p[0] == '-';
     i += i < s.n && s.p[i] == '.';
     if (i == s.n || !is_digit(s.p[i]))

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include <stdint.h>
 #include <stdlib.h>
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
 #include <emmintrin.h>
 #endif
 
@@ -120,7 +120,7 @@ static const char *skip_escape(struct json_text *t, const char *p)
 /* The first byte from p on that is a quote, a backslash, a control character or not ASCII. */
 static inline const char *special(const char *p)
 {
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
     /* stops within the pad at the latest; signed: bytes from 0x80 are below 0x20 too */
     for (;; p += 16) {
         __m128i b = _mm_loadu_si128((const __m128i *)(const void *)p);

@@ -5,7 +5,7 @@
  * refused. Allocates nothing per object once all keys are known.
  *
  * cJSON 1.7 is the oracle of the tests. Where it differs: it accepts 01, 1., 1.e5, -.5,
- * control characters in strings and as white space, a byte order mark, invalid UTF-8,
+ * control characters in strings and as white space, a byte order mark, invalid UTF-8, any bytes after \u,
  * and text behind the value unless asked not to; it refuses NaN, Infinity and unpaired
  * surrogates; of a repeated key its look-up gives the first value; it ends a
  * string at \u0000, a number after 63 characters, and nests to 1000 levels.

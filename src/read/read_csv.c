@@ -9,6 +9,9 @@
 #include <csv.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+#include <emmintrin.h>
+#endif
 
 enum {
     FIELD_LINES = 64,        /* a quoted cell over more lines is a stray quote */
@@ -30,8 +33,11 @@ struct csv {
     struct source *s;
     char delimiter;
 
-    int *slots;        /* n_columns */
-    size_t n_columns;  /* 0: no header yet */
+    int *slots;       /* n_columns */
+    size_t n_columns; /* 0: no header yet */
+    uint32_t *wanted; /* n_wanted columns, ascending */
+    size_t n_wanted;
+    uint32_t *ends;    /* n_columns: where the cells of a plain line end */
     struct str *names; /* n_names, the columns' names, ascending: to know a header that comes again */
     size_t n_names;
     struct arena arena; /* of names */
@@ -164,6 +170,73 @@ static size_t kept(const struct csv *c)
     return c->n_fields < COLUMNS_MAX ? c->n_fields : COLUMNS_MAX;
 }
 
+/* --- plain lines: the usual case, quick ------------------------------------------------ */
+
+/* Finds where the cells of a line end. False unless there are as many as columns and no
+ * quotes: then it is for split(). Bytes behind the line may be read (SOURCE_PAD). */
+static bool find_ends(struct csv *c, struct str line)
+{
+    size_t n = 0, last = c->n_columns - 1;
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+    const __m128i delimiter = _mm_set1_epi8(c->delimiter), quote = _mm_set1_epi8('"');
+    for (size_t i = 0; i < line.n; i += 16) {
+        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(line.p + i));
+        unsigned hits = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, delimiter));
+        unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, quote));
+        if (line.n - i < 16) {
+            hits &= (1u << (line.n - i)) - 1;
+            quotes &= (1u << (line.n - i)) - 1;
+        }
+        if (quotes)
+            return false;
+        for (; hits; hits &= hits - 1) {
+            if (n == last)
+                return false;
+            c->ends[n++] = (uint32_t)(i + (unsigned)__builtin_ctz(hits));
+        }
+    }
+#else
+    for (size_t i = 0; i < line.n; i++) {
+        if (line.p[i] == '"' || (line.p[i] == c->delimiter && n == last))
+            return false;
+        if (line.p[i] == c->delimiter)
+            c->ends[n++] = (uint32_t)i;
+    }
+#endif
+    c->ends[n] = (uint32_t)line.n;
+    return n == last;
+}
+
+static inline struct str cell_of(const struct csv *c, struct str line, size_t i)
+{
+    const char *p = line.p + (i ? c->ends[i - 1] + 1 : 0), *end = line.p + c->ends[i];
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    while (p < end && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    return (struct str){p, (size_t)(end - p)};
+}
+
+/* Delivers a line that is a row beyond doubt: as many cells as columns, the first
+ * value a figure. False: it must be looked at more closely. */
+static bool read_plain_row(struct csv *c, const struct line *l, int *stop)
+{
+    struct str line = l->text;
+    if (c->n_columns == 0 || c->delimiter == CSV_BLANKS || !find_ends(c, line) ||
+        !csv_is_figure(cell_of(c, line, 0)))
+        return false;
+    size_t n = 0;
+    for (size_t k = 0; k < c->n_wanted; k++) {
+        uint32_t i = c->wanted[k];
+        struct str text = cell_of(c, line, i);
+        if (text.n)
+            c->cells[n++] = (struct cell){c->slots[i], CELL_STRING, text, (uint32_t)(text.p - line.p) + 1};
+    }
+    struct row row = {l->number, c->cells, n, true};
+    *stop = c->h->row(c->h->ctx, &row);
+    return true;
+}
+
 /* --- header -------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
@@ -187,6 +260,16 @@ static void set_columns(struct csv *c, size_t n)
     c->n_columns = n < COLUMNS_MAX ? n : COLUMNS_MAX;
     c->slots = mem_grow(c->slots, c->n_columns, sizeof *c->slots);
     c->cells = mem_grow(c->cells, c->n_columns, sizeof *c->cells);
+    c->wanted = mem_grow(c->wanted, c->n_columns, sizeof *c->wanted);
+    c->ends = mem_grow(c->ends, c->n_columns, sizeof *c->ends);
+    c->n_wanted = 0;
+}
+
+static void set_column(struct csv *c, size_t i, struct str name)
+{
+    c->slots[i] = name.n ? c->h->key(c->h->ctx, name) : KEY_UNWANTED;
+    if (c->slots[i] >= 0)
+        c->wanted[c->n_wanted++] = (uint32_t)i;
 }
 
 static void set_header(struct csv *c, uint64_t line)
@@ -204,7 +287,7 @@ static void set_header(struct csv *c, uint64_t line)
         struct str *name = &c->field[i].text;
         if (i == 0 && name->n > 1 && name->p[0] == '#') /* "# step,loss" */
             *name = str_trim((struct str){name->p + 1, name->n - 1});
-        c->slots[i] = name->n ? c->h->key(c->h->ctx, *name) : KEY_UNWANTED;
+        set_column(c, i, *name);
     }
     c->names = sorted_names(c, &c->arena);
     c->n_names = kept(c);
@@ -222,8 +305,7 @@ static void set_numbered(struct csv *c, const struct read_layout *layout, size_t
     for (size_t i = 0; i < c->n_columns; i++) {
         char number[24];
         snprintf(number, sizeof number, "%zu", i + 1);
-        struct str name = str_of(layout->n_columns ? layout->columns[i] : number);
-        c->slots[i] = c->h->key(c->h->ctx, name);
+        set_column(c, i, str_of(layout->n_columns ? layout->columns[i] : number));
     }
 }
 
@@ -326,6 +408,9 @@ static bool is_blank(struct str s)
 static int read_line(struct csv *c, struct line *l, const struct csv_shape *shape,
                      const struct read_layout *layout)
 {
+    int stop = 0;
+    if (read_plain_row(c, l, &stop))
+        return stop;
     if (is_blank(l->text))
         return 0;
     if (l->number < shape->header && c->n_columns == 0) { /* a banner */
@@ -361,6 +446,8 @@ int read_csv(struct source *s, const struct read_layout *layout, const struct ro
     if (stop == 0 && source_failed(s))
         stop = -1;
     free(c.slots);
+    free(c.wanted);
+    free(c.ends);
     free(c.cells);
     free(c.field);
     buf_release(&c.scratch);

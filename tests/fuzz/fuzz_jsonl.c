@@ -2,7 +2,7 @@
  *
  * Where the two may differ (everything else is a finding):
  * - cJSON is laxer: numbers such as 01, 1., -.5; any byte below 0x20 as white space
- *   and within strings; a byte order mark in front of the value.
+ *   and within strings; a byte order mark in front of the value; any four bytes after \u.
  * - The scanner is laxer: NaN, Infinity, -Infinity; unpaired surrogate escapes.
  * - cJSON cuts a string at \u0000 and a number behind 63 characters, and nests to
  *   1000 levels (the scanner to 512). */
@@ -115,6 +115,17 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* \u0000, or \u without four hexadecimal digits behind it. */
+static bool odd_unicode(const char *t)
+{
+    while ((t = strstr(t, "\\u")) != NULL) {
+        t += 2;
+        if (strspn(t, "0123456789abcdefABCDEF") < 4 || strncmp(t, "0000", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Something in which cJSON is known to be laxer or odd. */
 static bool listed(const char *t, size_t n)
 {
@@ -133,7 +144,7 @@ static bool listed(const char *t, size_t n)
         if (t[i] == '.' && (!is_digit(t[i + 1]) || i == 0 || !is_digit(t[i - 1])))
             return true;
     }
-    return contains(t, "NaN") || contains(t, "Infinity") || contains(t, "\\u");
+    return contains(t, "NaN") || contains(t, "Infinity") || odd_unicode(t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -161,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(d.seen[DIAG_BAD_JSON] == skipped);
     if (comparable) {
         bool ours = seen.rows == 1 && d.seen[DIAG_BAD_JSON] == 0 && d.seen[DIAG_TRUNCATED] == 0;
-        if (seen.rows < 2)
+        if (seen.rows < 2 && d.seen[DIAG_BAD_ENCODING] == 0)
             assert(ours == (oracle != NULL && cJSON_IsObject(oracle)));
     }
     source_close(s);
