@@ -32,7 +32,7 @@ ATTEMPTS = 2000
 def make(seed, number, names):
     """Case `number` of a set: kinds in turn, every other one hard."""
     name = names[number % len(names)]
-    hard = (number + number // len(names)) % 2 == 1
+    hard = (number % len(names) + number // len(names)) % 2 == 1
     rng = random.Random("%d/%s/%d" % (seed, name, number))
     for _ in range(ATTEMPTS):
         try:

@@ -171,19 +171,6 @@ def capacity_resume(rng, hard):
 
 
 @kind
-def capacity_resume_unflagged(rng, hard):
-    """Nothing but the step's number hints at a restart: sized wrong, or a checkpoint too much."""
-    shapes = sh.moderate(rng, spread=0.15)
-    job = Job(rng, hard, shapes, top=rng.uniform(0.65, 0.85))
-    extra = rng.uniform(1.1, 1.3) * job.ceiling() - job.need(shapes.typical())
-    log = make_log(rng, hard, job, TEXT, figures=True)
-    out = simulate(job, log, Plan(3, spike=lambda step, shape: extra))
-    need(out.failed_at == 0)
-    log.lines[-1]["step"] = rng.choice((1000, 2000, 4500))
-    return Case("capacity", ["resume", "sizing"], status="failed").add("run.jsonl", log)
-
-
-@kind
 def capacity_save(rng, hard):
     """Writing a checkpoint gathers the state once more."""
     every = rng.randrange(60, 140) if hard else rng.randrange(100, 500)

@@ -226,7 +226,7 @@ def peak_never_reset_records(rng, hard):
     job = Job(rng, hard, shapes, top=rng.uniform(0.8, 0.9), floor=0.2)
     job.quad = 0.4
     log = make_log(rng, hard, job, ("peak_bytes",), ("reserved_bytes", "device_used_bytes", "allocated_bytes") + sh_fields(),
-                   reset="never", every=every)
+                   reset="never", every=every, figures=True)
     out = simulate(job, log, Plan(rows * every * 3))
     need(out.failed_at is not None and 60 <= log.rows <= (300 if hard else 1500))
     need(out.need > 1.06 * out.largest)

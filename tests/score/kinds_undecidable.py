@@ -71,6 +71,19 @@ def undecidable_eval_or_save(rng, hard):
 
 
 @kind
+def undecidable_resume_or_sizing(rng, hard):
+    """Nothing but the step's number hints at a restart: sized wrong, or a checkpoint too much."""
+    shapes = sh.moderate(rng, spread=0.15)
+    job = Job(rng, hard, shapes, top=rng.uniform(0.65, 0.85))
+    extra = rng.uniform(1.1, 1.3) * job.ceiling() - job.need(shapes.typical())
+    log = make_log(rng, hard, job, TEXT, figures=True)
+    out = simulate(job, log, Plan(3, spike=lambda step, shape: extra))
+    need(out.failed_at == 0)
+    log.lines[-1]["step"] = rng.choice((1000, 2000, 4500))
+    return undecided("capacity", ["capacity"], "failed").add("run.jsonl", log)
+
+
+@kind
 def undecidable_dies_in_warmup(rng, hard):
     """Three or four steps, each higher than the last: caches being built, or a leak of whole graphs."""
     leak = rng.random() < 0.5

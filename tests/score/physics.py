@@ -212,6 +212,7 @@ class Outcome:
         self.kept = 0
         self.largest = 0        # highest peak that fitted
         self.need = 0
+        self.heaviest = 0       # most units of a training batch that fitted
 
 
 def fail(job, log, plan, out, step, shape, need, phase, silent):
@@ -263,7 +264,7 @@ def train_step(job, log, plan, out, step, silent):
     if need > job.ceiling():
         fail(job, log, plan, out, step, shape, need, "train", silent)
         return False
-    out.largest = max(out.largest, need)
+    out.largest, out.heaviest = max(out.largest, need), max(out.heaviest, job.units(shape))
     job.stepped = job.stepped or (step + 1) % plan.accum == 0
     if plan.grow:
         job.kept = max(0, job.kept + int(plan.grow(step, shape)))
