@@ -113,7 +113,7 @@ static void draw_small_timeline(struct canvas *c, const struct run_report *run, 
                    plot_field_name(t.lines[k].field), NULL, NULL);
     if (t.show_capacity)
         labels_add(&labels, timeline_end_y(&t), INK_TEXT,
-                   arena_printf(c->arena, "capacity %s", plot_say_bytes(c->arena, run->capacity_bytes)), NULL,
+                   arena_printf(c->arena, "capacity %s", plot_say_bytes(c->arena, t.capacity_bytes)), NULL,
                    NULL);
     labels_place(&labels, f.top - 6, f.bottom + 6);
     labels_draw(&labels, c, f.right + 7, f.right + 16, 200);

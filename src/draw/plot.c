@@ -51,13 +51,16 @@ const char *plot_say_source(struct canvas *c, const struct run_report *r)
 {
     struct buf b = {0};
     const char *source = r->source ? r->source : r->run ? r->run : "log";
+    /* Of one file its name will do; several stay as they were given. */
+    if (!strchr(source, ',') && strrchr(source, '/') && strrchr(source, '/')[1])
+        source = strrchr(source, '/') + 1;
     buf_puts(&b, canvas_visible(c, str_of(source), 12, 260));
     if (!isnan(r->seed))
         buf_printf(&b, ", seed %s", plot_say_number(c->arena, r->seed));
     if (!isnan(r->rank))
         buf_printf(&b, ", rank %s", plot_say_number(c->arena, r->rank));
     if (r->device)
-        buf_printf(&b, ", %s", canvas_visible(c, str_of(r->device), 12, 140));
+        buf_printf(&b, ", %s", canvas_visible(c, str_of(r->device), 12, 200));
     const char *text = arena_strndup(c->arena, b.p, b.n);
     buf_release(&b);
     return text;

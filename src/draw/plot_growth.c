@@ -3,7 +3,8 @@
 #include <math.h>
 
 enum {
-    BIN = 3 /* [px] wide: the floor is the least value in it */
+    BIN = 3,         /* [px] wide: the floor is the least value in it */
+    NOISE = 32 << 20 /* [B] a range below this would only magnify what the allocator does anyway */
 };
 
 struct growth {
@@ -13,7 +14,7 @@ struct growth {
     struct frame frame;
     double *floor; /* n columns of pixels [B] above level; NAN: below the axis or no data */
     size_t n;
-    double onset, level; /* [step], [B]: growth is counted from here */
+    double onset, level; /* [step], [B]: growth is counted from the floor here */
     double top_bytes;    /* greatest growth of floor and fit [B] */
     double end_x;
 };
@@ -52,13 +53,46 @@ static bool read_floor(struct growth *g)
     return points >= 2;
 }
 
+/* Whether the picture shows growth, or that there is none to be shown. */
+static bool grows(const struct growth *g)
+{
+    return g->run->verdict.cause == CAUSE_LEAK ||
+           (g->leak->slope_low > 0 &&
+            !(g->leak->slope_bytes_per_step < g->leak->minimum_detectable_bytes_per_step));
+}
+
+/* What 0 on the axis stands for: the floor where the growth began, or the level at which it stayed. */
+static double level_at_onset(const struct growth *g)
+{
+    double fitted = fit_at(g, 0, g->onset);
+    if (!grows(g) && fitted > 0)
+        return fitted;
+    size_t from = (size_t)(scale_px(&g->frame.x.scale, g->onset) - g->frame.left) * CANVAS_SCALE;
+    for (size_t i = from; i < g->n; i++)
+        if (!isnan(g->floor[i]))
+            return g->floor[i];
+    for (size_t i = g->n; i-- > 0;)
+        if (!isnan(g->floor[i]))
+            return g->floor[i];
+    return 0;
+}
+
+/* Where something else was found, its own figure is shown instead. */
+static bool is_about_growth(const struct verdict *v)
+{
+    return v->cause == CAUSE_LEAK || v->cause == CAUSE_UNKNOWN || v->cause == CAUSE_NONE ||
+           (v->has_runner_up && v->runner_up == CAUSE_LEAK);
+}
+
 static bool growth_init(struct growth *g, struct canvas *c, const struct run_report *run)
 {
     double lo, hi;
     *g = (struct growth){.run = run, .leak = &run->leak, .end_x = NAN};
-    if (!run->has_leak || !run->series || !isfinite(run->leak.slope_bytes_per_step) ||
-        !isfinite(run->leak.fit_step0) || !isfinite(run->leak.fit_bytes0) ||
-        (unsigned)run->leak.column >= F_COUNT || !series_has(run->series, run->leak.column))
+    if (!is_about_growth(&run->verdict) ||
+        (run->verdict.subtype == SUB_HOST && run->leak.column != F_HOST_RSS) || !run->has_leak ||
+        !run->series || !isfinite(run->leak.slope_bytes_per_step) || !isfinite(run->leak.fit_step0) ||
+        !isfinite(run->leak.fit_bytes0) || (unsigned)run->leak.column >= F_COUNT ||
+        !series_has(run->series, run->leak.column))
         return false;
     g->x_kind = series_has(run->series, F_STEP) ? X_STEP : X_ROW;
     if (!reduce_x_range(run->series, g->x_kind, &lo, &hi))
@@ -69,9 +103,10 @@ static bool growth_init(struct growth *g, struct canvas *c, const struct run_rep
     frame_x(&g->frame, g->x_kind, lo, fmax(hi, g->end_x));
     g->n = frame_columns(&g->frame);
     g->onset = isfinite(run->leak.onset_step) ? fmin(fmax(run->leak.onset_step, lo), hi) : lo;
-    g->level = 0;
-    g->level = fit_at(g, 0, g->onset);
-    return read_floor(g);
+    if (!read_floor(g))
+        return false;
+    g->level = level_at_onset(g);
+    return true;
 }
 
 static void set_y(struct growth *g)
@@ -84,11 +119,12 @@ static void set_y(struct growth *g)
     }
     g->top_bytes = top;
     /* What lies far below is the run before it had its memory, not growth. */
-    double least = -0.08 * fmax(top, 1);
+    top = fmax(top, fmax(NOISE, 0.003 * g->level));
+    double least = -0.08 * top;
     for (size_t i = 0; i < g->n; i++)
         if (g->floor[i] < least)
             g->floor[i] = NAN;
-    frame_y_bytes(&g->frame, fmax(low, least), fmax(top, 1) * 1.06);
+    frame_y_bytes(&g->frame, fmax(low, least), top * 1.06);
 }
 
 static void draw_fit(const struct growth *g)
@@ -98,8 +134,9 @@ static void draw_fit(const struct growth *g)
     double *fit = arena_alloc(f->c->arena, 3 * g->n * sizeof *fit), *low = fit + g->n, *high = low + g->n;
     for (size_t i = 0; i < g->n; i++) {
         double x = f->x.scale.lo + (double)i / (double)g->n * (f->x.scale.hi - f->x.scale.lo);
-        bool within = x >= g->onset && !(x > g->end_x);
-        fit[i] = within ? fit_at(g, l->slope_bytes_per_step, x) : NAN;
+        double at = fit_at(g, l->slope_bytes_per_step, x);
+        bool within = x >= g->onset && !(x > g->end_x) && at >= f->y.scale.lo;
+        fit[i] = within ? at : NAN;
         low[i] = within ? fit_at(g, l->slope_low, x) : NAN;
         high[i] = within ? fit_at(g, l->slope_high, x) : NAN;
     }
@@ -112,8 +149,8 @@ static void draw_onset(const struct growth *g)
 {
     const struct frame *f = &g->frame;
     double x = scale_px_clamped(&f->x.scale, g->onset);
-    const char *text =
-        arena_printf(f->c->arena, "growth from step %s", plot_say_number(f->c->arena, round(g->onset)));
+    const char *text = arena_printf(f->c->arena, grows(g) ? "growth from step %s" : "fit from step %s",
+                                    plot_say_number(f->c->arena, round(g->onset)));
     double width = canvas_text_width(f->c, 12, text);
     canvas_line(f->c, x, f->top, x, f->bottom, INK_MUTED, 1, DASH_DOTTED);
     /* Above the area, where no line runs. */
@@ -130,8 +167,9 @@ static void label(const struct growth *g)
     for (size_t i = 0; i < g->n; i++)
         last = isnan(g->floor[i]) ? last : g->floor[i];
     double low = g->leak->slope_low, high = g->leak->slope_high;
-    bool interval = isfinite(low) && isfinite(high);
     enum byte_unit unit = num_byte_unit(fmax(fabs(low), fabs(high)));
+    bool interval = isfinite(low) && isfinite(high) &&
+                    strcmp(plot_say_bytes_in(arena, low, unit), plot_say_bytes_in(arena, high, unit)) != 0;
     labels_add(&labels, scale_px_clamped(&f->y.scale, fit_at(g, g->leak->slope_bytes_per_step, x_end)),
                INK_PEAK, arena_printf(arena, "fit %s", plot_say_rate(arena, g->leak->slope_bytes_per_step)),
                interval ? arena_printf(arena, "95 %%: %s to", plot_say_bytes_in(arena, low, unit)) : NULL,
@@ -147,13 +185,21 @@ static void describe(const struct growth *g, struct picture *p)
 {
     struct arena *arena = g->frame.c->arena;
     const struct leak_figures *l = g->leak;
-    const char *what = plot_field_name(l->column), *rate = plot_say_rate(arena, l->slope_bytes_per_step);
+    const char *name = plot_field_name(l->column);
+    const char *what = l->column == F_HOST_RSS ? name : arena_printf(arena, "%s memory", name);
+    const char *rate = plot_say_rate(arena, l->slope_bytes_per_step);
     const char *from = plot_say_number(arena, round(g->onset));
-    p->title = arena_printf(
-        arena, "The floor of %s grows %s from step %s on; 0 on the axis is its level there, %s", what, rate,
-        from, plot_say_bytes(arena, g->level));
+    double least = l->minimum_detectable_bytes_per_step;
+    p->title =
+        arena_printf(arena, "The floor of %s grows %s from step %s on; 0 on the axis is its level there, %s",
+                     what, rate, from, plot_say_bytes(arena, g->level));
+    if (!grows(g))
+        p->title =
+            arena_printf(arena, "The floor of %s shows no growth%s; 0 on the axis is %s", what,
+                         least > 0 ? arena_printf(arena, " above %s", plot_say_rate(arena, least)) : "",
+                         plot_say_bytes(arena, g->level));
     p->alt = arena_printf(arena,
-                          "Growth of the %s floor of %s: %s from step %s on (95 %% interval %s to %s), "
+                          "Floor of %s of %s: grows %s from step %s on (95 %% interval %s to %s), "
                           "%s above the level of %s at the end%s.",
                           what, plot_say_run(g->frame.c, g->run, true), rate, from,
                           plot_say_bytes(arena, l->slope_low), plot_say_rate(arena, l->slope_high),

@@ -2,6 +2,10 @@
 #include "draw/plot.h"
 #include <math.h>
 
+enum {
+    POINTS_MIN = 8 /* fewer are told better in words */
+};
+
 struct headroom {
     const struct run_report *run;
     enum field field;
@@ -45,7 +49,7 @@ static bool read_data(struct headroom *h)
         }
         h->highest = fmax(h->highest, h->most[i]);
     }
-    return points >= 2;
+    return points >= POINTS_MIN;
 }
 
 static bool headroom_init(struct headroom *h, struct canvas *c, const struct run_report *run)
@@ -69,9 +73,9 @@ static bool headroom_init(struct headroom *h, struct canvas *c, const struct run
     if (!read_data(h))
         return false;
     h->from_zero = h->lowest < 0.6 * h->highest;
-    double room = h->highest - h->lowest;
-    frame_y_bytes(&h->frame, h->from_zero ? fmin(h->lowest, 0) : h->lowest - 0.1 * room,
-                  fmax(h->highest, fmin(h->asked, 2 * h->highest)) * 1.04 + 1);
+    double room = fmax(h->highest - h->lowest, 0.05 * h->highest);
+    double top = h->asked > h->highest ? fmin(h->asked, 2 * h->highest) : h->highest;
+    frame_y_bytes(&h->frame, h->from_zero ? fmin(h->lowest, 0) : h->lowest - 0.1 * room, top * 1.04 + 1);
     return true;
 }
 
@@ -80,8 +84,9 @@ static void describe(const struct headroom *h, struct picture *p)
     struct arena *arena = h->frame.c->arena;
     const char *least = plot_say_bytes(arena, h->lowest),
                *capacity = plot_say_bytes(arena, h->run->capacity_bytes);
-    p->title = arena_printf(arena, "Headroom: at least %s of %s stayed free below the %s%s", least, capacity,
-                            plot_field_name(h->field), h->from_zero ? "" : " (the axis does not start at 0)");
+    p->title =
+        arena_printf(arena, "Headroom: the %s left at least %s of %s free%s", plot_field_name(h->field),
+                     least, capacity, h->from_zero ? "" : " (the axis does not start at 0)");
     if (h->lowest < 0)
         p->title = arena_printf(arena, "Headroom: the %s is up to %s above the capacity of %s",
                                 plot_field_name(h->field), plot_say_bytes(arena, -h->lowest), capacity);

@@ -178,13 +178,20 @@ static bool law_init(struct law_plot *p, struct canvas *c, const struct run_repo
     p->fail_y =
         isnan(run->peak.failing_predicted_bytes) ? law_at(p, p->fail_x) : run->peak.failing_predicted_bytes;
     p->safe_x = safe_size(p);
-    double x_hi = fmax(p->x_max, fmin(p->fail_x, 20 * p->x_max));
+    /* What failed for another reason must not squeeze the rows into a corner. */
+    double reach = run->verdict.cause == CAUSE_PEAK ? 8 : 1.5, x_hi = p->x_max;
+    if (p->fail_x <= reach * p->x_max)
+        x_hi = fmax(x_hi, p->fail_x);
+    else
+        p->fail_x = p->fail_y = NAN;
     if (p->safe_x <= 2 * x_hi)
         x_hi = fmax(x_hi, p->safe_x);
     frame_x_size(&p->frame, 0, x_hi * 1.04, p->law->size_name ? p->law->size_name : "size of the batch");
     p->show_capacity = run->capacity_bytes > 0 && p->y_max >= run->capacity_bytes / 4;
     double y_hi = p->show_capacity ? fmax(p->y_max, run->capacity_bytes) : p->y_max;
-    frame_y_bytes(&p->frame, 0, fmax(y_hi, fmin(p->fail_y, 2 * y_hi)) * 1.05);
+    if (p->fail_y > y_hi)
+        y_hi = fmin(p->fail_y, 2 * y_hi);
+    frame_y_bytes(&p->frame, 0, y_hi * 1.05);
     return true;
 }
 
@@ -228,7 +235,8 @@ static void draw_law(const struct law_plot *p, struct labels *labels)
         above[i] = y + p->law->envelope_bytes <= f->y.scale.hi ? y + p->law->envelope_bytes : NAN;
     }
     frame_y_px(f, law, 2 * n);
-    bool envelope = p->law->envelope_bytes > 0;
+    /* A line of its own only where it can be told from the law's. */
+    bool envelope = scale_px(&f->y.scale, 0) - scale_px(&f->y.scale, p->law->envelope_bytes) >= 3;
     if (envelope)
         canvas_trace(f->c, f->left, n, above, INK_PEAK, 1.2, DASH_DASHED);
     canvas_trace(f->c, f->left, n, law, INK_PEAK, 1.6, DASH_NONE);
@@ -262,7 +270,24 @@ static void draw_limits(const struct law_plot *p, struct labels *labels)
         double x = scale_px_clamped(&f->x.scale, p->fail_x), y = scale_px_clamped(&f->y.scale, p->fail_y);
         canvas_mark(f->c, MARK_X, x, y, 12, INK_OOM);
         labels_add(labels, y, INK_OOM, "X: failing batch,",
-                   arena_printf(arena, "needs %s", plot_say_bytes(arena, p->fail_y)), "by the law");
+                   arena_printf(arena, "needs %s", plot_say_bytes(arena, p->fail_y)),
+                   p->run->verdict.cause == CAUSE_LEAK ? "with what leaked" : "by the law");
+    }
+}
+
+/* What the law's slope is for. */
+static const char *unit_of(const struct law *law)
+{
+    switch (law->size_field) {
+    case F_TOKENS:
+    case F_MAX_LEN:
+        return "per token";
+    case F_WIDTH:
+        return "per pixel";
+    case F_BATCH_SIZE:
+        return "per sample";
+    default:
+        return "for each";
     }
 }
 
@@ -273,14 +298,16 @@ static void describe(const struct law_plot *p, struct picture *out)
     const char *size = canvas_visible(c, str_of(p->frame.x.title), 15, 160);
     const char *rate =
         p->law->per_token_bytes > 0
-            ? arena_printf(arena, ", %s for each", plot_say_bytes(arena, p->law->per_token_bytes))
+            ? arena_printf(arena, ", %s %s", plot_say_bytes(arena, p->law->per_token_bytes), unit_of(p->law))
             : "";
-    if (p->fail_x >= 0 && isfinite(p->fail_y) && p->run->capacity_bytes > 0)
-        out->title = arena_printf(arena, "The peak follows %s: the failing batch (%s) needs %s of %s", size,
-                                  plot_say_number(arena, p->fail_x), plot_say_bytes(arena, p->fail_y),
+    if (p->run->verdict.cause == CAUSE_PEAK && p->fail_x >= 0 && isfinite(p->fail_y) &&
+        p->run->capacity_bytes > 0)
+        out->title = arena_printf(arena, "The peak follows %s: the failing batch (%s) needs %s, capacity %s",
+                                  size, plot_say_number(arena, p->fail_x), plot_say_bytes(arena, p->fail_y),
                                   plot_say_bytes(arena, p->run->capacity_bytes));
     else
-        out->title = arena_printf(arena, "The peak follows %s%s", size, rate);
+        out->title = arena_printf(arena, "The peak follows %s%s%s", size, rate,
+                                  p->run->verdict.cause == CAUSE_LEAK ? "; what leaked lies on top" : "");
     out->alt = arena_printf(
         arena, "Peak against %s of %s steps of %s: %s%s, r\xC2\xB2 %.3g%s.", size,
         plot_say_number(arena, p->rows), plot_say_run(c, p->run, true),
@@ -307,8 +334,8 @@ bool plot_law(struct canvas *c, const struct analysis *a, struct picture *out)
                 arena_printf(c->arena, "%s; each cell = training steps, darker = more; GiB = 2^30 bytes",
                              plot_say_source(c, run)));
     frame_grid(&p.frame);
-    draw_rows(&p);
     draw_law(&p, &labels);
+    draw_rows(&p);
     draw_limits(&p, &labels);
     frame_axes(&p.frame);
     labels_place(&labels, p.frame.top - 6, p.frame.bottom + 8);

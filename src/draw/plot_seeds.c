@@ -162,18 +162,32 @@ static void draw_guides(const struct strip *st)
     }
 }
 
+static void failing_steps(const struct strip *st, double *first, double *last)
+{
+    *first = *last = NAN;
+    for (size_t i = 0; i < st->n; i++) {
+        if (!st->rows[i]->has_failure)
+            continue;
+        *first = fmin(*first, end_step(st->rows[i]));
+        *last = fmax(*last, end_step(st->rows[i]));
+    }
+}
+
 static const char *title_of(const struct strip *st, const struct analysis *a)
 {
     struct arena *arena = st->frame.c->arena;
     const char *count = arena_printf(arena, "%zu of %zu runs failed", st->failed, st->total);
+    double first, last;
+    failing_steps(st, &first, &last);
+    const char *step = first == last ? "at the same step" : "at nearly the same step";
     if (st->failed > 1 && a->has_cross)
         switch (a->cross.says) {
         case CROSS_DATA:
             return arena_printf(arena, "%s: on the same batch, at different steps", count);
         case CROSS_SCHEDULE:
-            return arena_printf(arena, "%s: at the same step, on different batches", count);
+            return arena_printf(arena, "%s: %s, on different batches", count, step);
         case CROSS_DETERMINISTIC:
-            return arena_printf(arena, "%s: at the same step, on the same batch", count);
+            return arena_printf(arena, "%s: %s, on the same batch", count, step);
         case CROSS_NEITHER:
             return arena_printf(arena, "%s: neither the step nor the batch comes back", count);
         case CROSS_NOT_TESTABLE:
@@ -186,12 +200,9 @@ static void describe(const struct strip *st, const struct analysis *a, struct pi
 {
     struct canvas *c = st->frame.c;
     struct arena *arena = c->arena;
-    double low = NAN, high = NAN;
-    for (size_t i = 0; i < st->n; i++)
-        if (st->rows[i]->has_failure) {
-            low = fmin(low, end_step(st->rows[i]));
-            high = fmax(high, end_step(st->rows[i]));
-        }
+    double low, high;
+    failing_steps(st, &low, &high);
+
     p->title = title_of(st, a);
     p->alt = arena_printf(arena, "%s; the failures lie at steps %s to %s.", p->title,
                           plot_say_number(arena, low), plot_say_number(arena, high));

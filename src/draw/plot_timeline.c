@@ -84,7 +84,9 @@ static void band_of_ranks(struct others *o, const struct timeline *t, enum field
 static void find_others(struct others *o, const struct timeline *t, const struct analysis *a)
 {
     *o = (struct others){0};
-    enum field field = t->n_lines > 1 && t->lines[1].field == F_PEAK ? F_PEAK : t->lines[0].field;
+    /* What the finding is about: the growing level, or the peaks. */
+    bool level = t->run->verdict.cause == CAUSE_LEAK || t->n_lines < 2 || t->lines[1].field != F_PEAK;
+    enum field field = level ? t->lines[0].field : F_PEAK;
     o->ranks = arena_alloc(t->frame.c->arena, a->n_runs * sizeof *o->ranks);
     for (size_t i = 0; i < a->n_runs; i++) {
         const struct run_report *r = &a->runs[i];
@@ -139,7 +141,7 @@ static void draw_others(const struct others *o, const struct timeline *t, struct
             continue;
         frame_y_px(f, o->line[k], n);
         canvas_trace(f->c, f->left, n, o->line[k], INK_MUTED, 1, DASH_NONE);
-        f->c->items[f->c->n - 1].alpha = 0.5;
+        f->c->items[f->c->n - 1].alpha = 0.45;
         canvas_mark(f->c, MARK_DOT, f->left + (double)at / CANVAS_SCALE, y, 5, INK_MUTED);
         const struct run_report *r = o->seeds[k];
         /* Below the leading run's labels, which they would push aside where all ends lie together. */
@@ -320,10 +322,10 @@ static void label_lines(const struct timeline *t, struct labels *labels)
     }
     if (t->show_capacity)
         labels_add(labels, timeline_end_y(t), INK_TEXT,
-                   arena_printf(arena, "capacity %s", plot_say_bytes(arena, r->capacity_bytes)), NULL, NULL);
-    else if (r->capacity_bytes > 0 && t->lines[0].field != F_HOST_RSS)
+                   arena_printf(arena, "capacity %s", plot_say_bytes(arena, t->capacity_bytes)), NULL, NULL);
+    else if (t->capacity_bytes > 0)
         labels_add(labels, t->frame.top, INK_TEXT,
-                   "capacity, above:", plot_say_bytes(arena, r->capacity_bytes), NULL);
+                   "capacity, above:", plot_say_bytes(arena, t->capacity_bytes), NULL);
     if (isnan(t->end_x))
         return;
     double asked = r->has_failure ? r->failure.requested_bytes : NAN,
@@ -354,30 +356,37 @@ static void mark_highest(const struct timeline *t)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
+/* The line whose greatest value counts: the peak where it was logged. */
+static size_t decisive(const struct timeline *t)
+{
+    return t->n_lines > 1 && t->lines[1].field == F_PEAK ? 1 : 0;
+}
+
 static double greatest(const struct timeline *t)
 {
-    return timeline_max(t, t->n_lines > 1 && t->lines[1].field == F_PEAK ? 1 : 0);
+    return timeline_max(t, decisive(t));
 }
 
 static const char *share_text(struct arena *arena, const struct timeline *t)
 {
-    double share = greatest(t) / t->run->capacity_bytes;
-    if (!(t->run->capacity_bytes > 0) || t->lines[0].field == F_HOST_RSS)
+    double share = greatest(t) / t->capacity_bytes;
+    if (!(t->capacity_bytes > 0))
         return plot_say_bytes(arena, greatest(t));
     return arena_printf(arena, "%s of %s (%.0f %%)", plot_say_bytes(arena, greatest(t)),
-                        plot_say_bytes(arena, t->run->capacity_bytes), share * 100);
+                        plot_say_bytes(arena, t->capacity_bytes), share * 100);
 }
 
 static const char *title_of(struct arena *arena, const struct timeline *t)
 {
     const struct run_report *r = t->run;
     const char *tail = plot_say_end_tail(arena, ": ", r);
+    bool host = t->lines[0].field == F_HOST_RSS;
     switch (r->verdict.cause) {
     case CAUSE_LEAK:
-        if (r->has_leak && isfinite(r->leak.slope_bytes_per_step))
-            return arena_printf(arena, "%s memory grows %s%s", plot_field_name(r->leak.column),
-                                plot_say_rate(arena, r->leak.slope_bytes_per_step),
-                                plot_say_end_tail(arena, " until ", r));
+        if (r->has_leak && r->leak.slope_bytes_per_step > 0 && (r->leak.column == F_HOST_RSS) == host)
+            return arena_printf(
+                arena, "%s memory grows %s%s", host ? "host" : plot_field_name(r->leak.column),
+                plot_say_rate(arena, r->leak.slope_bytes_per_step), plot_say_end_tail(arena, " until ", r));
         break;
     case CAUSE_PEAK:
         if (r->has_peak && r->peak.typical_bytes > 0)
@@ -421,8 +430,8 @@ static const char *alt_of(struct canvas *c, const struct timeline *t)
                      plot_say_bytes(arena, timeline_max(t, 0)), plot_say_bytes(arena, timeline_last(t, 0)));
     if (t->n_lines > 1 && t->lines[1].field == F_PEAK)
         text = arena_printf(arena, "%s, peak up to %s", text, plot_say_bytes(arena, timeline_max(t, 1)));
-    if (r->capacity_bytes > 0)
-        text = arena_printf(arena, "%s, capacity %s", text, plot_say_bytes(arena, r->capacity_bytes));
+    if (t->capacity_bytes > 0)
+        text = arena_printf(arena, "%s, capacity %s", text, plot_say_bytes(arena, t->capacity_bytes));
     text = arena_printf(arena, "%s%s", text, plot_say_end_tail(arena, "; ", r));
     if (r->has_failure && !isnan(r->failure.requested_bytes))
         text = arena_printf(arena, "%s, which asked for %s", text,

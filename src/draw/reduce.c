@@ -73,8 +73,8 @@ struct tally {
 static inline struct tally tally_add(struct tally t, double v)
 {
     /* Comparisons with NAN are false: a missing value changes nothing. */
-    return (struct tally){v < t.least ? v : t.least, v > t.greatest ? v : t.greatest, t.sum + (v == v ? v : 0),
-                          t.count + (v == v ? 1 : 0)};
+    return (struct tally){v < t.least ? v : t.least, v > t.greatest ? v : t.greatest,
+                          t.sum + (v == v ? v : 0), t.count + (v == v ? 1 : 0)};
 }
 
 static void add_run(struct reduced_field *f, size_t column, const double *v, struct run r)

@@ -10,7 +10,8 @@ static void add_line(struct timeline *t, enum field field, enum ink ink, enum da
 static void choose_lines(struct timeline *t)
 {
     const struct series *s = t->run->series;
-    enum field main = plot_main_field(s);
+    bool host = t->run->verdict.subtype == SUB_HOST && series_has(s, F_HOST_RSS);
+    enum field main = host ? F_HOST_RSS : plot_main_field(s);
     if (main == F_COUNT)
         return;
     add_line(t, main, INK_ALLOCATED, DASH_NONE, true);
@@ -105,9 +106,10 @@ bool timeline_init(struct timeline *t, const struct frame *f, const struct run_r
         return false;
     for (size_t k = 0; k < t->n_lines; k++)
         t->max_bytes = fmax(t->max_bytes, timeline_max(t, k));
-    double capacity = run->capacity_bytes;
-    bool device = t->lines[0].field != F_HOST_RSS;
-    t->show_capacity = device && capacity > 0 && (t->max_bytes >= capacity / 4 || !isnan(t->end_x));
+    bool host = t->lines[0].field == F_HOST_RSS;
+    double capacity = t->capacity_bytes =
+        host ? series_meta(run->series, F_HOST_CAPACITY) : run->capacity_bytes;
+    t->show_capacity = capacity > 0 && (t->max_bytes >= capacity / 4 || !isnan(t->end_x));
     return true;
 }
 
@@ -115,7 +117,7 @@ void timeline_set_y(struct timeline *t, double also_bytes)
 {
     double top = fmax(t->max_bytes, also_bytes);
     if (t->show_capacity)
-        top = fmax(top, t->run->capacity_bytes);
+        top = fmax(top, t->capacity_bytes);
     frame_y_bytes(&t->frame, 0, top > 0 ? top * 1.04 : 1);
 }
 
@@ -143,6 +145,15 @@ static void widen_envelope(double *top, double *bottom, size_t n)
     }
 }
 
+/* A line that goes up and down at nearly every column would be one solid mass if it were thick. */
+static bool is_rough(const double *y, size_t n)
+{
+    double way = 0;
+    for (size_t i = 1; i < n; i++)
+        way += isnan(y[i]) || isnan(y[i - 1]) ? 0 : fabs(y[i] - y[i - 1]);
+    return way > 6 * (double)n;
+}
+
 static void draw_segment(const struct timeline *t, const struct reduced_segment *segment, size_t k)
 {
     const struct timeline_line *line = &t->lines[k];
@@ -154,8 +165,8 @@ static void draw_segment(const struct timeline *t, const struct reduced_segment 
         widen_envelope(top, bottom, n);
         canvas_columns(c, t->frame.left, n, top, bottom, line->ink, 0.30);
     }
-    canvas_trace(c, t->frame.left, n, in_px(t, line->envelope ? f->mean : f->max), line->ink, 1.6,
-                 line->dash);
+    const double *y = in_px(t, line->envelope ? f->mean : f->max);
+    canvas_trace(c, t->frame.left, n, y, line->ink, is_rough(y, n) ? 1 : 1.6, line->dash);
 }
 
 void timeline_draw_lines(const struct timeline *t)
@@ -169,7 +180,7 @@ void timeline_draw_lines(const struct timeline *t)
 double timeline_end_y(const struct timeline *t)
 {
     if (t->show_capacity)
-        return scale_px_clamped(&t->frame.y.scale, t->run->capacity_bytes);
+        return scale_px_clamped(&t->frame.y.scale, t->capacity_bytes);
     return scale_px_clamped(&t->frame.y.scale, fmax(t->max_bytes, 0));
 }
 
@@ -177,7 +188,7 @@ void timeline_draw_end(const struct timeline *t)
 {
     const struct frame *f = &t->frame;
     if (t->show_capacity) {
-        double y = scale_px(&f->y.scale, t->run->capacity_bytes);
+        double y = scale_px(&f->y.scale, t->capacity_bytes);
         canvas_line(f->c, f->left, y, f->right, y, INK_TEXT, 1.5, DASH_DOTTED);
     }
     if (isnan(t->end_x))

@@ -23,8 +23,9 @@ struct timeline {
     struct timeline_line lines[TIMELINE_LINES]; /* n_lines, main first; fields of `data` in this order */
     size_t n_lines;
     struct reduced data;
-    double max_bytes;   /* greatest value of all lines [B] */
-    bool show_capacity; /* it is known and not far above all data */
+    double capacity_bytes; /* of what is shown: device or host [B]; NAN unknown */
+    double max_bytes;      /* greatest value of all lines [B] */
+    bool show_capacity;    /* it is known and not far above all data */
     struct frame frame;
 };
 

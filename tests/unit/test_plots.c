@@ -371,6 +371,7 @@ static void law_marks_failing_batch_safe_limit_and_ceiling(void **state)
     fail_at(r, 500, GIB, GIB / 2);
     r->capacity_bytes = 12 * GIB;
     r->failure.tokens = 9000;
+    r->verdict.cause = CAUSE_PEAK;
     r->has_peak = r->peak.has_law = true;
     r->peak.failing_predicted_bytes = 13 * GIB;
     r->peak.safe_tokens = 7500;
@@ -383,8 +384,9 @@ static void law_marks_failing_batch_safe_limit_and_ceiling(void **state)
                                .size_name = "tokens",
                                .envelope_bytes = GIB / 10};
     assert_true(draw(b, plot_law));
-    assert_string_equal(b->picture.title,
-                        "The peak follows tokens: the failing batch (9000) needs 13.0 GiB, capacity 12.0 GiB");
+    assert_string_equal(
+        b->picture.title,
+        "The peak follows tokens: the failing batch (9000) needs 13.0 GiB, capacity 12.0 GiB");
     assert_non_null(find_text(&b->canvas, "safe up to 7500"));
     assert_non_null(find_text(&b->canvas, "capacity 12.0 GiB"));
     assert_int_equal(count_marks(&b->canvas, MARK_X, INK_OOM), 1);
@@ -415,7 +417,8 @@ static void seeds_show_each_run_once_with_a_guide(void **state)
     const char *shared[] = {"13"};
     b->analysis.cross = (struct cross_run){.says = CROSS_SCHEDULE, .shared_ids = shared, .n_shared_ids = 1};
     assert_true(draw(b, plot_seeds));
-    assert_string_equal(b->picture.title, "3 of 4 runs failed: at the same step, on different batches");
+    assert_string_equal(b->picture.title,
+                        "3 of 4 runs failed: at nearly the same step, on different batches");
     assert_int_equal(count_marks(&b->canvas, MARK_X, INK_OOM), 3);
     assert_int_equal(count_marks(&b->canvas, MARK_RING, INK_TEXT), 1);
     assert_non_null(find_text(&b->canvas, "step 700: 2 of 4"));
