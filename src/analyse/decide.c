@@ -41,10 +41,11 @@ static double leak_share(const struct run_ctx *c)
         else if (at_end < 0.8 * f->room && c->peak.percentile >= 99)
             p *= 0.5;
     }
-    /* the failing batch may not have fitted even without the growth */
-    if (c->peak.percentile >= 90 && isfinite(c->peak.predicted)) {
-        double alone = (c->peak.predicted - l->rise) / f->room;
-        p *= alone > 0.97 ? 0.25 : alone > 0.85 ? 1 - 0.75 * (alone - 0.85) / 0.12 : 1;
+    /* the failing batch may not have fitted even without the growth; a sharp law says so sharply */
+    if (c->peak.percentile >= 90 && isfinite(c->peak.alone)) {
+        double sharp = c->peak.fit.r2 > 0.98 && f->room_measured ? 0.97 : 0.88;
+        double over = (c->peak.alone / f->room - sharp) / (1.01 - sharp);
+        p *= 1 - 0.8 * fmin(fmax(over, 0), 1);
     }
     return p;
 }
@@ -84,7 +85,7 @@ static struct shares weigh_failed(const struct run_ctx *c)
         peak *= c->peak.need_ratio > 1.1 ? 0.5 : 0.25;
     /* a large batch and a boundary at once: the law says which, if it can */
     bool by_law = c->peak.percentile >= 99 && c->peak.predicted > 0.95 * f->room;
-    double boundary = c->eval.also_save ? 0.85 : eval;
+    double boundary = c->eval.save_due ? 0.85 : eval;
     if (boundary > 0.3 && !by_law)
         peak *= 1 - 0.8 * boundary;
     if (eval > 0.1 && by_law)

@@ -211,6 +211,7 @@ static void find_peaks(struct frame *f)
 {
     static const enum field order[] = {F_PEAK, F_PEAK_RESERVED, F_RESERVED, F_DEVICE_USED, F_ALLOCATED};
     f->peak_field = first_present(&f->train, order, 5);
+    f->peak_known = f->peak_field != F_COUNT && f->peak_field != F_ALLOCATED;
     f->peak_max = f->peak_typical = NAN;
     if (f->peak_field == F_COUNT)
         return;

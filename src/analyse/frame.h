@@ -81,6 +81,7 @@ struct frame {
     double blind;                  /* steps between the last row and the failure; NAN unknown */
     bool resumed;                  /* header or event says that it resumed */
     size_t rows_since_start;       /* train rows of the last process */
+    bool peak_known;               /* peak_field shows peaks; false when only allocated is logged */
     double peak_max, peak_typical; /* [B] of train rows after warm-up; NAN unknown */
     size_t peak_max_at;            /* index in train */
     enum field peak_field;         /* F_PEAK, else F_PEAK_RESERVED, F_ALLOCATED, …; F_COUNT */

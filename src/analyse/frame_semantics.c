@@ -142,6 +142,18 @@ static bool inside_eval(const struct frame *f, const struct event *fail)
     return inside;
 }
 
+/* A save event at the failing step with no row since. */
+static bool saving(const struct frame *f, const struct event *fail)
+{
+    const struct event *last = NULL;
+    for (const struct event *e = f->s->events; e != fail; e++)
+        last = e;
+    if (!last || last->kind != EVENT_SAVE || last->row != fail->row)
+        return false;
+    double at = record_number(&last->rec, F_STEP), died = record_number(&fail->rec, F_STEP);
+    return isnan(at) || isnan(died) || at == died;
+}
+
 static void read_moment(struct frame *f)
 {
     struct moment *m = &f->at;
@@ -178,6 +190,10 @@ static void fail_phase(struct frame *f)
     f->fail_phase_given = f->fail_phase != FAIL_PHASE_UNKNOWN;
     if (f->fail_phase_given && f->fail_phase != FAIL_TRAIN)
         return;
+    if (!f->fail_phase_given && saving(f, f->fail)) {
+        f->fail_phase = FAIL_SAVE;
+        return;
+    }
     if (inside_eval(f, f->fail)) {
         f->fail_phase = FAIL_EVAL;
         return;
@@ -243,6 +259,9 @@ void frame_find_end(struct frame *f)
     if (end->kind == EVENT_END)
         return;
     f->fail = end;
+    for (const struct event *e = s->events; e != end; e++)
+        if (e->kind == EVENT_RESUME && e->row == end->row)
+            f->rows_since_start = 0; /* resumed, and no row since */
     f->killed = end->kind == EVENT_KILL;
     f->fail_step = record_number(&end->rec, F_STEP);
     double last = f->train.n ? f->train.x[f->train.n - 1] : NAN;
@@ -290,6 +309,6 @@ void frame_find_room(struct frame *f, double capacity_setting)
         outside = fmin(0.6 * GIB, 0.025 * f->capacity);
     f->outside_usual = outside;
     f->room = f->capacity - outside;
-    if (!f->room_measured && f->peak_max > f->room && f->peak_max <= f->capacity * 1.001)
+    if (!f->room_measured && f->peak_known && f->peak_max > f->room && f->peak_max <= f->capacity * 1.001)
         f->room = f->peak_max; /* it fitted */
 }

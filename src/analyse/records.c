@@ -29,7 +29,10 @@ static void against_size(struct records *out, const struct frame *f, const doubl
 
 void records_count(struct records *out, const struct frame *f, const double *y, double effect)
 {
-    size_t n = f->train.n, from = f->warm, half = from + (n - from) / 2, last = 0;
+    size_t n = f->train.n, from = f->warm, last = 0;
+    while (n > from + 1 && !isfinite(y[n - 1])) /* cut at the ceiling */
+        n--;
+    size_t half = from + (n - from) / 2;
     double record = NAN, start = NAN, apart = (double)(n - from) / 40;
     *out = (struct records){0};
     for (size_t i = from; i < n; i++) {

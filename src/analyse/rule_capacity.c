@@ -72,6 +72,17 @@ static void external(struct run_ctx *c)
     early(c, SUB_EXTERNAL, (sufficient ? 0.93 : 0.35) * fmax(over, 0.55));
 }
 
+/* With accumulation over k micro-steps the optimiser first runs at micro-step k. */
+static bool at_first_update(const struct frame *f)
+{
+    if (f->micro < 2 || f->fail_phase == FAIL_EVAL || f->train.n == 0 || f->resumed)
+        return false;
+    double done = f->fail_step - frame_step(f, f->train.x[0]);
+    if (isnan(done))
+        done = (double)f->train.n;
+    return done == (double)f->micro - 1 || done == (double)f->micro;
+}
+
 static void no_history(struct run_ctx *c)
 {
     struct frame *f = c->f;
@@ -79,14 +90,20 @@ static void no_history(struct run_ctx *c)
         return;
     if (f->fail_phase == FAIL_SAVE)
         early(c, SUB_SAVE, 0.94);
-    else if (c->eval.also_save)
-        later(c, SUB_SAVE, 0.7);
+    else if (c->eval.save_due)
+        later(c, SUB_SAVE, c->eval.on_boundary ? 0.7 : 0.8);
     if (f->fail_phase == FAIL_LOAD)
         early(c, SUB_RESUME, 0.94);
     if (f->resumed && f->rows_since_start <= 1 && f->fail_phase != FAIL_EVAL)
         early(c, SUB_RESUME, 0.92);
     if (f->fail_phase == FAIL_OPTIMIZER)
         early(c, SUB_OPTIMIZER, f->train.n <= 5 * f->micro + 1 ? 0.94 : 0.85);
+    if (at_first_update(f)) {
+        early(c, SUB_OPTIMIZER, 0.88);
+        rule_test(
+            c, Q_CAPACITY, "first_update", f->fail_step, "steps", (double)f->micro, SAYS_FOR, ROW_FAILURE,
+            "It failed at the micro-step of the first update, where the optimiser's state first appears.");
+    }
     if (f->fail_phase == FAIL_SAVE || f->fail_phase == FAIL_LOAD)
         rule_test(c, Q_CAPACITY, "failing_phase", 1, "1", 1, SAYS_FOR, ROW_FAILURE,
                   f->fail_phase == FAIL_SAVE ? "The run failed while saving a checkpoint."
@@ -167,7 +184,7 @@ static void steady_state(struct run_ctx *c)
     struct frame *f = c->f;
     struct arena *a = c->arena;
     double p95 = c->peak.p95, room = f->room;
-    c->cap.typical_share = f->peak_typical / room;
+    c->cap.typical_share = f->peak_known ? f->peak_typical / room : NAN;
     bool failed = f->fail && !f->killed;
     bool last_chance =
         f->fail_phase == FAIL_TRAIN || f->fail_phase == FAIL_PHASE_UNKNOWN || f->fail_phase == FAIL_OTHER;
@@ -186,15 +203,16 @@ static void steady_state(struct run_ctx *c)
                                say_count(a, (double)f->train.n),
                                say_plural((double)f->train.n, "row", "rows")));
     }
-    if (failed && f->micro > 1 && f->train.n > 0 && f->train.n <= f->micro + 1 && last_chance)
-        later(c, SUB_OPTIMIZER, 0.85);
+
     if (!isfinite(p95) || !isfinite(room))
         return;
     if (early_growth(c)) {
         c->cap.p = fmin(c->cap.p, 0.4);
         return;
     }
-    double share = (p95 - (c->leak.p > 0.5 ? c->leak.rise : 0)) / room;
+    /* steady state, not a long tail: the median has to be near as well */
+    double steady = fmin(p95, 1.2 * c->peak.p50),
+           share = (steady - (c->leak.p > 0.5 ? c->leak.rise : 0)) / room;
     rule_test(c, Q_CAPACITY, "typical_share", p95 / room, "1", 0.9,
               p95 >= 0.9 * room ? SAYS_FOR : SAYS_AGAINST, ROW_NONE,
               arena_printf(a, "95 %% of the steps peak below %s, %s of the %s that the framework can have.",

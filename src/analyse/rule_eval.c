@@ -154,6 +154,7 @@ static void find_boundary(struct run_ctx *c, const struct passes *p)
     double step = f->fail_step;
     if (!f->fail || f->killed || !isfinite(step))
         return;
+    e->save_due = f->fail_phase == FAIL_PHASE_UNKNOWN && lands(step, series_meta(f->s, F_SAVE_EVERY));
     e->at_eval = lands(step, configured);
     if (!e->at_eval && found >= 8 && p->n >= 2) { /* the next pass was due now */
         double due = f->eval.x[p->from[p->n - 1]] + found;
@@ -208,10 +209,8 @@ static void weigh(struct run_ctx *c, const struct passes *p)
         double base = f->fail_phase == FAIL_TRAIN ? (e->at_eval ? 0.35 : 0.15) : 0.85;
         double passed = p->n > 1 ? 0.8 : 1; /* earlier passes went well */
         e->p = base * passed * (1 - fmin(0.6, 4 * e->chance));
-        if (lands(f->fail_step, series_meta(f->s, F_SAVE_EVERY))) { /* a checkpoint was due as well */
-            e->also_save = true;
+        if (e->save_due)
             e->p = fmin(0.55, 0.7 * e->p);
-        }
     }
 }
 

@@ -49,6 +49,21 @@ static bool cumulative(const struct frame *f, enum field column)
            (column == F_PEAK && f->reset == PEAK_RESET_NEVER);
 }
 
+/* Held memory that has reached the ceiling cannot rise further: what comes after says nothing of growth. */
+static void cut_at_ceiling(const struct frame *f, double *y)
+{
+    size_t n = f->train.n;
+    double high = stats_max(y, n, NULL);
+    if (!(high > 0.95 * f->capacity) || !(high < 1.005 * f->capacity))
+        return;
+    for (size_t i = f->warm + 8; i < n; i++)
+        if (y[i] > 0.99 * high) {
+            for (size_t k = i + 1; k < n; k++)
+                y[k] = NAN;
+            return;
+        }
+}
+
 /* Growth of y from the warm-up on; pieces cut by restarts are judged by the longest of them. */
 static void test_floor(struct growth *g, const struct frame *f, const double *y, double effect)
 {
@@ -359,6 +374,8 @@ void rule_leak(struct run_ctx *c)
     if (l->column == F_ALLOCATED || l->column == F_PEAK)
         fold_accumulation(f, y);
     struct shapes_taken taken = {.size_tau = NAN};
+    if (cumulative(f, l->column) && l->column != F_PEAK)
+        cut_at_ceiling(f, y);
     if (cumulative(f, l->column)) {
         memcpy(adj, y, n * sizeof *adj);
         struct shapes_taken look = leak_take_out_shapes(adj, f, y, l->column == F_ALLOCATED);

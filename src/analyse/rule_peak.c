@@ -73,6 +73,19 @@ static void fill_law(struct run_ctx *c, const struct shape_model *m, const doubl
 
 /* ---- where the failing batch stands ---- */
 
+/* What is retained at the last row above where the run began [B]; 0 when nothing grows. */
+static double retained_now(const struct run_ctx *c)
+{
+    const struct frame *f = c->f;
+    const double *v = f->train.v[F_ALLOCATED];
+    size_t n = f->train.n;
+    if (c->leak.p <= 0.4)
+        return 0;
+    if (!v || n < 8)
+        return c->leak.rise;
+    return fmax(0, stats_quantile_of(v + n - 4, 4, 0.5) - stats_quantile_of(v, n < 16 ? n : 16, 0.5));
+}
+
 static double rank_below(const double *v, size_t n, double value)
 {
     size_t below = 0, seen = 0;
@@ -141,8 +154,10 @@ static void place_failure(struct run_ctx *c, const struct shape_model *m)
     p->percentile = rank_below(all, n, value);
     free(all);
     p->dimension = dimension_of(f, m);
-    if (law)
-        p->predicted = value + (c->leak.p > 0.4 ? c->leak.rise : 0);
+    if (law) {
+        p->alone = value;
+        p->predicted = value + retained_now(c);
+    }
 }
 
 /* ---- how sure ---- */
@@ -164,7 +179,7 @@ static void weigh(struct run_ctx *c)
     double retained = c->leak.p > 0.4 ? c->leak.rise : 0;
     double need = f->at.need - retained;
     p->need_ratio =
-        f->at.impossible || !isfinite(f->peak_max) || f->train.n == 0 ? NAN : need / (f->peak_max - retained);
+        f->at.impossible || !f->peak_known || f->train.n == 0 ? NAN : need / (f->peak_max - retained);
     double spread = (p->p99 - p->p50) / f->room;
     double chance = 1.0 / ((double)f->train.n + 1);
     if (isfinite(p->percentile) && f->train.n >= 5) {
@@ -191,7 +206,8 @@ static void weigh(struct run_ctx *c)
         spread = (f->peak_max - p->p50) / f->room;
     if (c->leak.p < 0.4) /* peaks that vary widely: the next record is a matter of time */
         p->p = fmax(p->p, 0.05 + 0.55 * ramp(spread, 0.12, 0.3));
-    p->p *= 1 - 0.85 * ramp(p->p95 / f->room, 0.88, 0.95); /* any step comes close to the ceiling */
+    p->p *= 1 - 0.85 * ramp(fmin(p->p95, 1.2 * p->p50) / f->room, 0.88,
+                            0.95); /* any step comes close to the ceiling */
     if (f->train.n < 5)
         p->p *= 0.4;
     bool unlogged = !p->shapes_vary;
@@ -270,6 +286,7 @@ void rule_peak(struct run_ctx *c)
     struct frame *f = c->f;
     struct found_peak *p = &c->peak;
     *p = (struct found_peak){.predicted = NAN,
+                             .alone = NAN,
                              .percentile = NAN,
                              .need_ratio = NAN,
                              .risk_len = NAN,
@@ -292,7 +309,7 @@ void rule_peak(struct run_ctx *c)
                                .p_oom_next_epoch = NAN};
     c->out->has_peak = f->peak_field != F_COUNT && f->train.n > 0;
     p->p50 = p->p95 = p->p99 = NAN;
-    if (c->out->has_peak) {
+    if (c->out->has_peak && f->peak_known) {
         p->p50 = frame_peak_quantile(f, 0.5);
         p->p95 = frame_peak_quantile(f, 0.95);
         p->p99 = frame_peak_quantile(f, 0.99);

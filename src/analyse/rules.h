@@ -43,6 +43,7 @@ struct found_peak {
     size_t size_k; /* which size_* column */
     bool shapes_vary, shapes_logged;
     double predicted;       /* [B] the failing batch's need by the law, growth added; NAN */
+    double alone;           /* [B] the same without the growth */
     double percentile;      /* 0..100 of the failing batch among those seen; NAN */
     double need_ratio;      /* need / largest peak logged; NAN */
     double p50, p95, p99;   /* [B] of the peaks */
@@ -59,7 +60,7 @@ struct found_eval {
     size_t passes;
     bool on_boundary;       /* failing step lands on it */
     bool at_epoch, at_eval; /* which */
-    bool also_save;         /* a checkpoint was due at that step too */
+    bool save_due;          /* a checkpoint was due at the failing step, whose phase is not known */
     double chance;          /* that a random step lands so */
     double kept;            /* [B] growth within a pass */
     enum subtype sub;
