@@ -8,6 +8,7 @@
 #include "normalise/join.h"
 #include "normalise/lane.h"
 #include "normalise/names.h"
+#include "normalise/steps_from_trace.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -61,6 +62,18 @@ void builder_free(struct builder *b)
     buf_release(&b->run);
     arena_release(&b->arena);
     free(b);
+}
+
+/* The series of a snapshot's device keeps the trace. */
+static void keep_trace(struct lane *l, struct trace_file *t)
+{
+    for (uint32_t i = 0; t && i < t->n_devices; i++) {
+        if (!str_is(l->device, steps_device_name(i, &l->s->arena)))
+            continue;
+        l->s->trace = trace_file_share(t);
+        l->s->trace_device = i;
+        return;
+    }
 }
 
 static double number_of(const struct builder *b, const struct record *r, enum field f, double from_name)
@@ -278,6 +291,7 @@ void builder_input_end(struct builder *b, const struct input_info *info)
         if (info->format)
             s->format = arena_strndup(&s->arena, info->format, strlen(info->format));
         s->peak_reset_declared = record_has(&s->meta, F_PEAK_RESET);
+        keep_trace(l, info->trace);
         l->d = NULL;
         b->lanes[kept++] = l;
     }

@@ -229,10 +229,16 @@ static void apply_numeric(const struct target *t)
 
 static void put_id(struct buf *b, struct str id)
 {
-    for (size_t i = 0; i < id.n; i++) {
-        if (id.p[i] == ';' || id.p[i] == '\\')
+    while (id.n) {
+        size_t n = 0;
+        while (n < id.n && id.p[n] != ';' && id.p[n] != '\\')
+            n++;
+        buf_put(b, id.p, n);
+        if (n < id.n) {
             buf_putc(b, '\\');
-        buf_putc(b, id.p[i]);
+            buf_putc(b, id.p[n++]);
+        }
+        id = (struct str){id.p + n, id.n - n};
     }
 }
 
@@ -301,8 +307,10 @@ static void put_ids(struct buf *b, struct str list)
                 if (list.p[i] == '\\') {
                     i = put_escape(b, list, i);
                 } else {
-                    put_id(b, (struct str){list.p + i, 1});
-                    i++;
+                    size_t from = i;
+                    while (i < list.n && list.p[i] != '"' && list.p[i] != '\\')
+                        i++;
+                    put_id(b, (struct str){list.p + from, i - from});
                 }
             }
             i++;

@@ -56,13 +56,28 @@ static void flush(struct converter *c)
     buf_clear(&c->b);
 }
 
-/* Text as a JSON string; bytes that are no UTF-8 become U+FFFD. */
-static void put_json_text(struct buf *b, struct str s)
+/* Length of the run at the front of s that needs no escape in JSON. */
+static size_t plain_run(struct str s)
 {
-    buf_putc(b, '"');
+    size_t n = 0;
+    while (n < s.n && (unsigned char)s.p[n] >= 0x20 && (unsigned char)s.p[n] < 0x80 && s.p[n] != '"' &&
+           s.p[n] != '\\')
+        n++;
+    return n;
+}
+
+/* The inside of a JSON string; bytes that are no UTF-8 become U+FFFD. */
+static void put_json_chars(struct buf *b, struct str s)
+{
     while (s.n) {
         uint32_t code;
-        size_t n = utf8_next(&code, s);
+        size_t n = plain_run(s);
+        if (n) {
+            buf_put(b, s.p, n);
+            s = (struct str){s.p + n, s.n - n};
+            continue;
+        }
+        n = utf8_next(&code, s);
         if (n == 0) {
             utf8_put(b, 0xFFFD);
             n = 1;
@@ -78,29 +93,35 @@ static void put_json_text(struct buf *b, struct str s)
         }
         s = (struct str){s.p + n, s.n - n};
     }
+}
+
+static void put_json_text(struct buf *b, struct str s)
+{
+    buf_putc(b, '"');
+    put_json_chars(b, s);
     buf_putc(b, '"');
 }
 
-/* "a;b\;c" as ["a","b;c"]. */
+/* "a;b\;c" as ["a","b;c"]. A backslash and ';' are ASCII, so the text may be cut at them. */
 static void put_json_ids(struct buf *b, struct str s)
 {
-    struct buf id = {0};
-    buf_putc(b, '[');
-    for (size_t i = 0;; i++) {
-        if (i == s.n || s.p[i] == ';') {
-            put_json_text(b, buf_view(&id));
-            buf_clear(&id);
-            if (i == s.n)
-                break;
-            buf_putc(b, ',');
-            continue;
+    buf_puts(b, "[\"");
+    while (s.n) {
+        size_t n = 0;
+        while (n < s.n && s.p[n] != ';' && s.p[n] != '\\')
+            n++;
+        put_json_chars(b, (struct str){s.p, n});
+        if (n < s.n && s.p[n] == ';') {
+            buf_puts(b, "\",\"");
+            n++;
+        } else if (n < s.n) {
+            bool pair = n + 1 < s.n && (s.p[n + 1] == ';' || s.p[n + 1] == '\\');
+            put_json_chars(b, (struct str){s.p + n + pair, 1});
+            n += 1 + pair;
         }
-        if (s.p[i] == '\\' && i + 1 < s.n)
-            i++;
-        buf_putc(&id, s.p[i]);
+        s = (struct str){s.p + n, s.n - n};
     }
-    buf_putc(b, ']');
-    buf_release(&id);
+    buf_puts(b, "\"]");
 }
 
 static void put_json_value(struct buf *b, const struct record *r, enum field f)

@@ -3,6 +3,8 @@
 #include "normalise/rows.h"
 #include "normalise/sniff.h"
 #include "normalise/source_run.h"
+#include "normalise/steps_from_trace.h"
+#include "read/snapshot.h"
 #include <stdlib.h>
 
 enum {
@@ -104,6 +106,24 @@ static int read_source(struct input_info *info, struct source *source, enum synt
     return rows->records ? 0 : -1;
 }
 
+/* A memory snapshot: what it says becomes a trace, and its steps become records. */
+static int read_snapshot(struct input_info *info, const struct record_sink *sink, struct source *source,
+                         enum snapshot_form form, struct arena *a, struct diag *d)
+{
+    size_t from = d->n;
+    info->trace = snapshot_read(source, form, &info->skipped, d);
+    if (info->trace) {
+        info->format = "torch-snapshot";
+        info->built_in = true;
+        info->records = steps_from_trace(info->trace, sink);
+        info->has_memory = info->records > 0;
+        if (!info->has_memory)
+            diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(info->name), "a memory snapshot without segments and events");
+    }
+    take_notes(info, d, from, NULL, a);
+    return info->has_memory ? 0 : -1;
+}
+
 int normalise_source(struct input_info *info, const struct record_sink *sink, struct source *source,
                      const struct normalise_settings *settings, const struct mapping *m, struct arena *a,
                      struct diag *d)
@@ -114,6 +134,11 @@ int normalise_source(struct input_info *info, const struct record_sink *sink, st
     const char *what = NULL;
     int rc = -1;
     struct str head = source_head(source);
+    enum snapshot_form form = m || settings->format ? SNAPSHOT_NONE : snapshot_detect(head);
+    if (form != SNAPSHOT_NONE) {
+        free(rows);
+        return read_snapshot(info, sink, source, form, a, d);
+    }
     enum syntax syntax = read_detect(head, &what);
     if (m && m->layout.columns && syntax == SYNTAX_TEXT)
         syntax = SYNTAX_CSV;
