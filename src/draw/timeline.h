@@ -44,5 +44,9 @@ double timeline_last(const struct timeline *t, size_t k);
 double timeline_max(const struct timeline *t, size_t k);
 /* [px] where the X of the end stands. */
 double timeline_end_y(const struct timeline *t);
+/* The finding, as a title. */
+const char *timeline_title(struct arena *arena, const struct timeline *t);
+/* One sentence with the numbers. */
+const char *timeline_alt(struct canvas *c, const struct timeline *t);
 
 #endif
