@@ -346,6 +346,20 @@ static enum cause cause_of_question(enum question_id q)
     return causes[q];
 }
 
+/* The test against a cause that a reader should see: the first, but of capacity the level itself. */
+static const struct test *telling_test(const struct question *q)
+{
+    const struct test *best = NULL;
+
+    for (size_t i = 0; i < q->n_tests; i++) {
+        const struct test *t = &q->tests[i];
+
+        if (t->says == SAYS_AGAINST && t->text && (!best || strcmp(t->id, "typical_share") == 0))
+            best = t;
+    }
+    return best;
+}
+
 void facts_ruled_out(struct arena *a, const struct analysis *an,
                      void (*say)(void *context, const char *cause, const char *reason), void *context)
 {
@@ -361,11 +375,9 @@ void facts_ruled_out(struct arena *a, const struct analysis *an,
 
         if (question->answer != ANSWER_NO || cause == v->cause || (runner && cause == v->runner_up))
             continue;
-        for (size_t i = 0; i < question->n_tests; i++)
-            if (question->tests[i].says == SAYS_AGAINST && question->tests[i].text) {
-                say(context, class_of_cause(cause), words_clause(a, question->tests[i].text));
-                break;
-            }
+        const struct test *best = telling_test(question);
+        if (best)
+            say(context, class_of_cause(cause), words_clause(a, best->text));
     }
 }
 
@@ -373,7 +385,9 @@ const char *facts_agreement(struct arena *a, const struct analysis *an)
 {
     size_t runs = facts_runs(an);
 
-    if (runs < 2)
+    if (runs == 0)
+        return NULL;
+    if (runs == 1)
         return "1 run: repeatability not tested.";
     const char *count = arena_printf(a, "%zu of %zu ", facts_agreeing_runs(an), runs);
     if (an->verdict.summary && strstr(an->verdict.summary, count))

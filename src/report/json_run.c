@@ -1,4 +1,5 @@
 #include "report/json.h"
+#include "report/json_snapshot.h"
 #include "report/words.h"
 
 #include <math.h>
@@ -274,8 +275,6 @@ void json_run(struct json *j, const struct run_report *r)
     put_peak(j, r);
     put_eval(j, r);
     put_capacity(j, r);
-    json_null(j, "snapshot");
-    json_null(j, "memory_holders");
-    json_null(j, "blame");
+    json_snapshot(j, r);
     json_close(j, '}');
 }

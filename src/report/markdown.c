@@ -216,7 +216,7 @@ static void quality(struct md *m)
 static void mark(struct md *m, const char *label)
 {
     buf_puts(m->out, "<!-- oomreport:");
-    for (size_t i = 0; label[i] && i < 80; i++) {
+    for (size_t i = 0; i < 80 && label[i]; i++) {
         char c = label[i];
         bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
                   c == '.';

@@ -5,6 +5,7 @@
 #include "report/rich.h"
 #include "report/template.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -26,12 +27,19 @@ static bool read_override(struct page_source *src, const char *name, struct temp
     const char *path = arena_printf(src->arena, "%s/%s", src->dir, name);
     FILE *f = fopen(path, "rb");
 
-    if (!f)
-        return false;
-    char *p = arena_alloc(src->arena, TEMPLATE_FILE_MAX);
-    size_t n = fread(p, 1, TEMPLATE_FILE_MAX, f);
+    *out = (struct template_file){.shown = path};
+    if (!f) {
+        out->problem = arena_printf(src->arena, "cannot be opened: %s", strerror(errno));
+        return errno != ENOENT;
+    }
+    char *p = arena_alloc(src->arena, TEMPLATE_FILE_MAX + 1);
+    size_t n = fread(p, 1, TEMPLATE_FILE_MAX + 1, f);
+    if (ferror(f))
+        out->problem = arena_printf(src->arena, "cannot be read: %s", strerror(errno));
+    else if (n > TEMPLATE_FILE_MAX)
+        out->problem = "is larger than 1 MiB, more than a template may have";
     fclose(f);
-    *out = (struct template_file){{p, n}, path, false};
+    out->bytes = (struct str){p, n};
     return true;
 }
 
@@ -40,13 +48,13 @@ static bool find_template(void *context, const char *name, struct template_file 
     struct page_source *src = context;
 
     if (strcmp(name, "sections") == 0) {
-        *out = (struct template_file){src->sections, name, true};
+        *out = (struct template_file){src->sections, name, true, NULL};
         return true;
     }
     if (src->dir && read_override(src, name, out))
         return true;
     const char *full = arena_printf(src->arena, "templates/%s", name);
-    *out = (struct template_file){embed_find(full), full, false};
+    *out = (struct template_file){embed_find(full), full, false, NULL};
     return out->bytes.p != NULL;
 }
 

@@ -37,13 +37,15 @@ static void leak_facts(struct page *p, struct tnode *root, const struct leak_fig
         fact(p, root, "95 % interval of the slope", interval(p, l->slope_low, l->slope_high));
     fact(p, root, "Smallest growth this log can show", rate(p, l->minimum_detectable_bytes_per_step, "step"));
     fact(p, root, "Growth begins at",
-         isnan(l->onset_step) ? NULL : arena_printf(a, "step %s", words_number(a, l->onset_step)));
+         isnan(l->onset_step) ? NULL : arena_printf(a, "step %s", words_number(a, round(l->onset_step))));
     fact(p, root, "Retained at the last row", bytes_or_null(p, l->retained_bytes));
     if (!isnan(l->share_of_growth))
         fact(p, root, "Share of the growth explained", words_share(a, l->share_of_growth));
     if (!isnan(l->increment_vs_activation))
         fact(p, root, "Increment against one step's activations",
-             arena_printf(a, "%s times", words_number(a, l->increment_vs_activation)));
+             l->increment_vs_activation < 0.01
+                 ? "below 0.01 times"
+                 : arena_printf(a, "%s times", words_number(a, l->increment_vs_activation)));
     fact(p, root, "Slope in time", rate(p, l->slope_bytes_per_second, "s"));
 }
 

@@ -11,7 +11,7 @@ struct line {
 };
 
 enum {
-    LINE_MAX_MESSAGE = 400
+    LINE_MAX_MESSAGE = 800
 };
 
 /* The lines that are known, in `out`; their number. */
@@ -27,7 +27,7 @@ static size_t anatomy(struct line out[10], const struct failure *f, double capac
         {"Allocated", f->allocated_bytes, "in live tensors"},
         {"Reserved", f->reserved_bytes, "held by the caching allocator"},
         {"Reserved but not allocated", held,
-         held > f->requested_bytes ? "more than was asked: held in pieces too small, or elsewhere" : ""},
+         held > f->requested_bytes ? "more than was asked, yet not in one piece" : ""},
         {"Asked", f->requested_bytes, "the allocation that failed; often not the root cause"},
         {"Lacking", f->requested_bytes > f->free_bytes ? f->requested_bytes - f->free_bytes : NAN,
          "asked minus free"},

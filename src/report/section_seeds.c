@@ -13,7 +13,7 @@ static void put_run(struct page *p, struct tnode *root, const struct run_report 
     const char *shape = f ? words_shape(a, f) : NULL;
     const char *what;
 
-    tnode_text(a, row, "run", r->run ? r->run : "");
+    tnode_text(a, row, "run", words_short(a, r->run ? r->run : "", 48));
     tnode_text(a, row, "seed", isnan(r->seed) ? "\xE2\x80\x93" : words_number(a, r->seed));
     page_cell_number(p, row, "step", f ? f->step : NAN);
     page_cell_number(p, row, "epoch", f ? f->epoch : NAN);
@@ -68,11 +68,11 @@ bool section_seeds(struct page *p, struct tnode *root)
     tnode_text(&p->arena, root, "unit", num_byte_unit_name(u));
     page_figure(p, root, "figure", "seeds", "runs", "The runs as a table");
     if (an->has_cross && an->cross.text)
-        page_rich(p, root, "finding", an->cross.text);
+        page_rich(p, root, "finding", words_sentence(&p->arena, an->cross.text));
     put_sentence(p, root, runs);
-    if (an->has_cross && !isnan(an->cross.p_chance) &&
-        (an->cross.step_reproducible || an->cross.batch_reproducible))
-        page_optional(p, root, "chance", "p", words_number(&p->arena, an->cross.p_chance));
+    if (an->has_cross && an->cross.batch_reproducible && !isnan(an->cross.p_chance) &&
+        !(an->cross.text && strstr(an->cross.text, "chance")))
+        page_optional(p, root, "odds", "p", words_number(&p->arena, an->cross.p_chance));
     for (size_t i = 0; i < an->n_runs; i++)
         if (facts_stands_for_run(an, i))
             put_run(p, root, &an->runs[i], u);

@@ -9,6 +9,14 @@ static const char *question_words(enum question_id q)
     return words[q];
 }
 
+static const char *topic_words(enum question_id q)
+{
+    static const char *const words[Q_COUNT] = {"Growth", "An outlier batch",
+                                               "Evaluation and epoch boundaries", "Capacity"};
+
+    return words[q];
+}
+
 static const char *answer_words(enum answer a)
 {
     return a == ANSWER_YES ? "yes" : a == ANSWER_NO ? "no" : "not testable";
@@ -73,7 +81,7 @@ bool section_why(struct page *p, struct tnode *root)
         if (q->n_tests == 0)
             tnode_item(a, group, "no_tests");
         if (q->answer == ANSWER_NOT_TESTABLE)
-            page_not_tested(p, question_words(q->id),
+            page_not_tested(p, topic_words(q->id),
                             q->n_tests && q->tests[0].text ? q->tests[0].text
                                                            : "the log lacks the fields for it.");
     }

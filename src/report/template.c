@@ -230,7 +230,10 @@ static struct parsed *load(struct template_set *set, struct str name, struct dia
     struct parsed *f = arena_alloc(&set->arena, sizeof *f);
     f->name = copy;
     f->shown = file.shown;
-    if (file.rendered)
+    if (file.problem) {
+        diag_add(d, DIAG_BAD_TEMPLATE, (struct place){file.shown, 0, 0}, "%s", file.problem);
+        f->bad = true;
+    } else if (file.rendered)
         add_op(&p, OP_TEXT, file.bytes);
     else
         f->bad = !parse_text(&p);

@@ -21,9 +21,10 @@ enum {
 };
 
 struct template_file {
-    struct str bytes;  /* must live as long as the template set */
-    const char *shown; /* its name for diagnostics */
-    bool rendered;     /* finished text: put as it is */
+    struct str bytes;    /* must live as long as the template set */
+    const char *shown;   /* its name for diagnostics */
+    bool rendered;       /* finished text: put as it is */
+    const char *problem; /* why it is there but cannot be read, or NULL */
 };
 
 struct template_source {

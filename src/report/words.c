@@ -240,6 +240,15 @@ const char *headline_tail(const struct verdict *v)
     }
 }
 
+const char *words_sentence(struct arena *a, const char *text)
+{
+    struct str s = str_trim(str_of(text));
+
+    if (s.n && strchr(".!?", s.p[s.n - 1]))
+        return arena_strndup(a, s.p, s.n);
+    return arena_printf(a, "%.*s.", (int)s.n, s.p ? s.p : "");
+}
+
 const char *words_says(enum question_id q, enum says says)
 {
     static const char *const pro[Q_COUNT] = {"leak", "peak", "eval", "capacity"};

@@ -33,6 +33,8 @@ const char *class_of_cause(enum cause c);
 const char *headline(struct arena *a, const struct verdict *v);
 const char *headline_tail(const struct verdict *v);
 
+/* The text with a full stop at its end. */
+const char *words_sentence(struct arena *a, const char *text);
 /* What a test says: "leak", "not a leak", "nothing". */
 const char *words_says(enum question_id q, enum says says);
 

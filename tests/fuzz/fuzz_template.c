@@ -17,7 +17,7 @@ static bool find(void *context, const char *name, struct template_file *out)
 
     if (!first && strcmp(name, "other") != 0)
         return false;
-    *out = (struct template_file){first ? files->first : files->second, name, false};
+    *out = (struct template_file){first ? files->first : files->second, name, false, NULL};
     return true;
 }
 

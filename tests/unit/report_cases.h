@@ -420,8 +420,16 @@ static void case_fill(struct report_case *c, enum case_kind kind)
         case_cross(c);
     if (kind == CASE_RANKS)
         case_ranks(c, 64);
-    c->inputs[0] = (struct input_info){"seed3.jsonl", "oomlog", 123456, 601, 1, true, true, notes, 1};
-    c->inputs[1] = (struct input_info){"notes.txt", NULL, 1200, 0, 40, false, false, NULL, 0};
+    c->inputs[0] = (struct input_info){.name = "seed3.jsonl",
+                                       .format = "oomlog",
+                                       .size = 123456,
+                                       .records = 601,
+                                       .skipped = 1,
+                                       .has_memory = true,
+                                       .built_in = true,
+                                       .notes = notes,
+                                       .n_notes = 1};
+    c->inputs[1] = (struct input_info){.name = "notes.txt", .size = 1200, .skipped = 40};
     c->analysis.quality = (struct quality *)quality;
     c->analysis.n_quality = 1;
     c->content = (struct report_content){&c->analysis, NULL, c->inputs, 2};

@@ -19,7 +19,7 @@ static bool find(void *context, const char *name, struct template_file *out)
 
     for (size_t i = 0; i < 8 && files->file[i].name; i++)
         if (strcmp(files->file[i].name, name) == 0) {
-            *out = (struct template_file){str_of(files->file[i].text), name, files->file[i].rendered};
+            *out = (struct template_file){str_of(files->file[i].text), name, files->file[i].rendered, NULL};
             return true;
         }
     return false;
