@@ -180,6 +180,7 @@ def peak_schedule(rng, hard):
     log = make_log(rng, hard, job, TEXT)
     out = simulate(job, log, Plan(stage * (stages + 4)))
     need(out.failed_at is not None and log.rows >= 60)
+    need(out.failed_at % stage == 0 and out.need > 1.05 * out.largest)  # the first batch of a new stage
     return Case("peak", ["schedule", "length"], status="failed").add("run.jsonl", log)
 
 
