@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/term.h"
 #include "draw/draw.h"
+#include "model/trace.h"
 #include "normalise/normalise.h"
 #include "report/report.h"
 
@@ -87,8 +88,9 @@ static void catch_signals(void)
     for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
         if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(caught[i], &act, NULL);
-    act.sa_handler = SIG_IGN; /* a closed pipe is a write error like another */
+    act.sa_handler = SIG_IGN; /* a closed pipe and a file too large are write errors like others */
     sigaction(SIGPIPE, &act, NULL);
+    sigaction(SIGXFSZ, &act, NULL);
 }
 
 /* --- reading ---------------------------------------------------------------------- */
@@ -115,6 +117,8 @@ static int read_input(struct session *s, const struct input *input, const struct
     int status = normalise_input(info, &sink, input->path, &s->normalise, &s->arena, &d);
     if (to->builder)
         builder_input_end(to->builder, info);
+    trace_file_free(info->trace); /* what the series need of it they share */
+    info->trace = NULL;
     int result = EXIT_OK;
     if (input->from_dir && !is_log(info, status)) {
         s->passed_over++;
@@ -123,9 +127,7 @@ static int read_input(struct session *s, const struct input *input, const struct
     } else {
         term_diag(&s->term, &d, s->o.verbose);
         s->n_infos++;
-        if (!info->has_memory) {
-            s->skipped++;
-        }
+        s->skipped += !info->has_memory;
         if (s->o.verbose)
             fprintf(stderr, "%s: %s, %llu records, %llu skipped\n", info->name ? info->name : input->path,
                     info->format ? info->format : "not recognised", (unsigned long long)info->records,
