@@ -15,7 +15,7 @@ static void figures(struct run_report *out, const struct trace_file *t, const st
         .unmatched_frees = (double)d->unmatched,
         .truncated = d->truncated,
         .steps_found = (double)d->n_steps,
-        .steps_by = d->steps_by,
+        .steps_by = (enum steps_by)d->steps_by,
         .peak_bytes = (double)sum->peak,
         .peak_event = sum->peak_event == TRACE_BEFORE ? NAN : (double)sum->peak_event,
         .live_bytes_at_end = (double)sum->live_end,

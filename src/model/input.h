@@ -19,6 +19,7 @@ struct input_info {
     bool built_in;                  /* the mapping is one of ours */
     const struct input_note *notes; /* n_notes */
     size_t n_notes;
+    struct trace_file *trace; /* of a memory snapshot; given to builder_input_end, NULL afterwards */
 };
 
 #endif

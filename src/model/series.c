@@ -1,5 +1,6 @@
 #include "model/series.h"
 #include "base/mem.h"
+#include "model/trace.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -62,6 +63,7 @@ void series_free(struct series *s)
     free(s->phases);
     free(s->events);
     free(s->checkpoints);
+    trace_file_free(s->trace);
     arena_release(&s->arena);
     free(s);
 }

@@ -96,6 +96,9 @@ struct series {
     struct checkpoint *checkpoints; /* n_checkpoints, in order */
     size_t n_checkpoints;
 
+    struct trace_file *trace; /* what a memory snapshot says of this run, or NULL; shared */
+    uint32_t trace_device;
+
     /* for series_append and its kin alone */
     size_t segment_now, cap_checkpoints, cap_events;
     double *keep_score;

@@ -68,3 +68,22 @@ const char *batch_by_name(enum batch_by b)
     static const char *const N[] = {"batch_ids", "batch_hash", "shape"};
     return N[b];
 }
+
+const char *steps_by_name(enum steps_by s)
+{
+    static const char *const N[] = {NULL, "annotations", "optimizer", "period"};
+    return N[s];
+}
+
+const char *holder_at_name(enum holder_at a)
+{
+    static const char *const N[] = {"peak", "oom", "end"};
+    return N[a];
+}
+
+const char *category_name(enum category c)
+{
+    static const char *const N[] = {"parameter", "gradient",  "activation", "optimizer_state",
+                                    "input",     "temporary", "unknown"};
+    return N[c];
+}

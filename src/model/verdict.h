@@ -212,6 +212,64 @@ struct span {
     double from, to; /* [step], inclusive */
 };
 
+enum steps_by {
+    STEPS_BY_NONE,
+    STEPS_BY_ANNOTATIONS,
+    STEPS_BY_OPTIMIZER,
+    STEPS_BY_PERIOD
+};
+
+enum holder_at {
+    HOLDER_AT_PEAK,
+    HOLDER_AT_OOM,
+    HOLDER_AT_END
+};
+
+enum category {
+    CATEGORY_PARAMETER,
+    CATEGORY_GRADIENT,
+    CATEGORY_ACTIVATION,
+    CATEGORY_OPTIMIZER_STATE,
+    CATEGORY_INPUT,
+    CATEGORY_TEMPORARY,
+    CATEGORY_UNKNOWN,
+    CATEGORY_COUNT
+};
+
+/* What a memory snapshot says of a device, exact. Sizes are requested bytes unless said otherwise. */
+struct snapshot_figures {
+    double device, events, unmatched_frees;
+    bool truncated;
+    double steps_found;
+    enum steps_by steps_by;
+    double peak_bytes, peak_event; /* peak_event: NAN when it lies before the first event */
+    double live_bytes_at_end;
+    double allocated_bytes; /* [B] rounded, from the blocks */
+    double reserved_bytes, inactive_split_bytes, largest_free_block_bytes;
+    bool has_oom;
+    double oom_event, oom_requested_bytes, oom_device_free_bytes, oom_live_bytes, oom_reserved_bytes;
+    bool expandable_segments;
+    double max_split_size_bytes; /* NAN: unlimited or not given */
+    const char *alloc_conf;      /* PYTORCH_CUDA_ALLOC_CONF, or NULL */
+};
+
+/* Memory by the line that asked for it, at one moment. */
+struct holder {
+    enum holder_at at;
+    const char *site;   /* "file:line function", or NULL: blocks without a stack */
+    const char **stack; /* n_stack frames of its largest stack, innermost first */
+    size_t n_stack;
+    double bytes, count;
+    double share; /* 0..1 of what is live at that moment */
+    double growth_bytes_per_step;
+    enum category category;
+};
+
+struct blame {
+    const char *site; /* or NULL */
+    double bytes, share, growth_bytes_per_step;
+};
+
 struct run_report {
     const struct series *series;
     const char *run, *source, *format, *device; /* device may be NULL */
@@ -238,6 +296,13 @@ struct run_report {
     size_t n_eval_spans;
     struct span *epochs_at; /* from = first step of the epoch, to = its number */
     size_t n_epochs_at;
+    /* from a memory snapshot */
+    bool has_snapshot;
+    struct snapshot_figures snapshot;
+    struct holder *holders; /* n_holders, by moment, then largest first; NULL without a snapshot */
+    size_t n_holders;
+    bool has_blame;
+    struct blame blame;
 };
 
 enum cross_says {
@@ -306,5 +371,8 @@ const char *says_name(enum says s);
 const char *outcome_name(enum outcome o);
 const char *cross_says_name(enum cross_says s);
 const char *batch_by_name(enum batch_by b);
+const char *steps_by_name(enum steps_by s); /* STEPS_BY_NONE gives NULL */
+const char *holder_at_name(enum holder_at a);
+const char *category_name(enum category c);
 
 #endif

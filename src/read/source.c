@@ -36,6 +36,7 @@ struct source {
     uint64_t line;       /* number of the last line given */
     uint64_t nul_n, nul_line;
     bool told;
+    bool binary; /* bytes are handed on as they are */
 };
 
 /* --- decoding ------------------------------------------------------------------ */
@@ -71,7 +72,8 @@ static enum encoding guess_encoding(const char *p, size_t n)
 static void sniff_encoding(struct source *s)
 {
     s->sniff_n = bytes_read(s->in, s->sniff, SNIFF);
-    s->encoding = guess_encoding(s->sniff, s->sniff_n);
+    s->binary = s->sniff_n >= 2 && s->sniff[0] == '\x80' && s->sniff[1] >= 1 && s->sniff[1] <= 5; /* a pickle */
+    s->encoding = s->binary ? ENC_UTF8 : guess_encoding(s->sniff, s->sniff_n);
     size_t bom = 0;
     if (s->encoding == ENC_UTF8 && s->sniff_n >= 3 && memcmp(s->sniff, "\xef\xbb\xbf", 3) == 0)
         bom = 3;
@@ -209,7 +211,7 @@ static size_t fill(struct source *s, size_t keep)
             n = read_utf16(s, s->w + s->end, room);
             s->eof = n == 0;
         }
-        added = drop_nuls(s, n);
+        added = s->binary ? n : drop_nuls(s, n);
     }
     s->end += added;
     memset(s->w + s->end, 0, SOURCE_PAD);
@@ -359,6 +361,19 @@ static uint64_t skip_line(struct source *s)
 static struct str without_cr(const char *p, size_t n)
 {
     return (struct str){p, n && p[n - 1] == '\r' ? n - 1 : n};
+}
+
+size_t source_raw(struct source *s, char *p, size_t n)
+{
+    size_t held = s->end - s->at < n ? s->end - s->at : n;
+    memcpy(p, s->w + s->at, held);
+    s->at += held;
+    return held < n && !s->eof ? held + take(s, p + held, n - held) : held;
+}
+
+void source_end(struct source *s, struct diag *d)
+{
+    tell(s, d);
 }
 
 bool source_line(struct source *s, struct line *out, struct diag *d)

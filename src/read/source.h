@@ -39,6 +39,10 @@ void source_line_unjoin(struct source *s, struct line *l);
  * SOURCE_PAD zero bytes. False with a diagnostic when it is longer than limit
  * [B] or cannot be read. */
 bool source_rest(struct source *s, struct line *out, size_t limit, struct diag *d);
+/* The next n bytes of a binary input (a pickle) or of text that needs no lines; fewer only at the end. */
+size_t source_raw(struct source *s, char *p, size_t n);
+/* After source_raw: says what went wrong on the way. */
+void source_end(struct source *s, struct diag *d);
 /* True once reading broke off (read error, unreadable compressed data is no such error). */
 bool source_failed(const struct source *s);
 /* True when the input ended before its writer was done (gzip cut off): then the last line is cut too. */
