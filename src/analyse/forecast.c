@@ -1,3 +1,6 @@
+/* The step of failure is a first passage: the floor climbs, each batch adds what it adds, and the run fails
+ * at the first step where the two together pass the ceiling. With p(x) the chance that one batch does so at
+ * x, the chance to have failed by x is 1 - exp(-H), H the sum of -log(1 - p) over the steps. */
 #include "analyse/forecast.h"
 
 #include "analyse/stats.h"
@@ -6,60 +9,213 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define GIB 1073741824.0
+
+enum {
+    SAMPLE = 2048,
+    GRID = 400
+};
+
+/* What a step adds to the floor [B]: an empirical distribution, and above its 90 % quantile a generalised
+ * Pareto tail whose scale and shape come from the excesses' mean and variance (Hosking and Wallis, 1987). */
+struct adds {
+    double v[SAMPLE + 1]; /* n, ascending */
+    size_t n;
+    double high, scale, shape;
+    double drift; /* [B/x] of what a step adds, where batches come in order of size */
+};
+
+/* The climb as it goes on. */
+struct climb {
+    double x, level;  /* a point */
+    double slope, se; /* [B/x] */
+};
+
 struct outlook {
     double step, low, high; /* on the axis */
 };
 
-/* What a step needs above the tested column: 5 %, 50 % and 99 % quantiles over rows up to n. */
-static void activation(const struct run_ctx *c, const double *y, size_t n, double *low, double *mid,
-                       double *high)
+static int ascending(const void *a, const void *b)
 {
-    const struct frame *f = c->f;
-    *low = *mid = *high = 0;
-    if (f->peak_field == c->leak.column || f->peak_field == F_COUNT)
-        return;
-    const double *p = f->train.v[f->peak_field];
-    double *d = mem_alloc((n + 1) * sizeof *d);
-    size_t got = 0, stride = n > 32768 ? n / 32768 : 1;
-    for (size_t i = f->warm; i < n; i += stride)
-        if (isfinite(p[i]) && isfinite(y[i]))
-            d[got++] = p[i] - y[i];
-    *low = stats_quantile(d, got, 0.25);
-    *mid = stats_quantile(d, got, 0.9);
-    *high = stats_quantile(d, got, 1);
-    free(d);
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-static struct outlook look(const struct run_ctx *c, const double *y, size_t n, const struct growth *g)
+static double line_at(const struct growth *g, double x)
+{
+    return g->y0 + g->slope * (x - g->x0);
+}
+
+static void fit_tail(struct adds *a)
+{
+    qsort(a->v, a->n, sizeof *a->v, ascending);
+    size_t k = a->n * 9 / 10, n = a->n - k;
+    double mean = 0, var = 0;
+    a->high = a->v[k];
+    for (size_t i = k; i < a->n; i++)
+        mean += (a->v[i] - a->high) / (double)n;
+    for (size_t i = k; i < a->n; i++)
+        var += (a->v[i] - a->high - mean) * (a->v[i] - a->high - mean) / (double)n;
+    /* few excesses say little of the shape: they are pulled to -0.15, lengths being bounded */
+    double shape = var > 0 ? 0.5 * (1 - mean * mean / var) : -0.15, weight = (double)n / ((double)n + 20);
+    a->shape = fmin(fmax(weight * shape - (1 - weight) * 0.15, -0.5), 0.1);
+    a->scale = mean * (1 - a->shape);
+}
+
+/* Batches in order of size: what they add drifts; v becomes what is left about the drift, seen from row n
+ * - 1. */
+static void take_drift(struct adds *a, const struct frame *f, size_t n)
+{
+    double x[SAMPLE], intercept;
+    for (size_t i = 0; i < a->n; i++)
+        x[i] = f->train.x[f->warm + (n - 1 - f->warm) * i / a->n];
+    size_t half = a->n / 2, m = 0;
+    struct stats_bins b;
+    stats_bin(&b, x + half, a->v + half, a->n - half, 48);
+    a->drift = fmax(0, stats_theil_sen(b.x, b.mid, b.n, &intercept));
+    if (!(a->drift > 0))
+        a->drift = 0;
+    for (size_t i = half; i < a->n; i++)
+        a->v[m++] = a->v[i] + a->drift * (f->train.x[n - 1] - x[i]);
+    a->n = m;
+}
+
+/* From the first n train rows; the failing batch is one more, if its need is known. */
+static void adds_init(struct adds *a, const struct run_ctx *c, const double *y, size_t n,
+                      const struct growth *g, bool with_failure)
 {
     const struct frame *f = c->f;
-    struct outlook o = {NAN, NAN, NAN};
-    double low, mid, high;
-    activation(c, y, n, &low, &mid, &high);
-    if (!(g->slope > 0) || isnan(f->room))
-        return o;
-    double x = f->train.x[n - 1], level = g->y0 + g->slope * (x - g->x0);
-    if (g->shape == GROWTH_TEETH || g->shape == GROWTH_TEETH_UP || g->shape == GROWTH_STAIRS ||
-        g->teeth > 1) {
-        double last[9];
-        size_t got = 0;
+    size_t stride = n / SAMPLE + 1;
+    const double *p = f->peak_known ? f->train.v[f->peak_field] : NULL;
+    bool cumulative = f->peak_field != F_PEAK || f->reset == PEAK_RESET_NEVER;
+    a->n = 0;
+    a->drift = 0;
+    for (size_t i = f->warm; p && !cumulative && i < n && a->n < SAMPLE; i += stride) {
+        double floor_now = c->leak.column == F_ALLOCATED && f->micro < 2 ? y[i] : line_at(g, f->train.x[i]);
+        if (isfinite(p[i]) && isfinite(floor_now))
+            a->v[a->n++] = p[i] - floor_now;
+    }
+    if (a->n > 16 && c->leak.sorted)
+        take_drift(a, f, n);
+    if (a->n > 0 && with_failure) {
+        double level = growth_climbs(g) ? line_at(g, f->fail_x) : y[n - 1];
+        double need = fmax(f->at.need, isfinite(c->peak.predicted) ? c->peak.predicted : 0) - level;
+        if (isfinite(need) && need > 0)
+            a->v[a->n++] = need;
+    }
+    if (a->n == 0)
+        return;
+    qsort(a->v, a->n, sizeof *a->v, ascending);
+    fit_tail(a);
+}
+
+/* Chance that a batch adds more than t. */
+static double adds_more(const struct adds *a, double t)
+{
+    if (t >= a->high) {
+        double z = a->scale > 0 ? (t - a->high) / a->scale : INFINITY;
+        double base = 1 + a->shape * z;
+        if (!(base > 0) || isinf(z))
+            return 0;
+        return 0.1 * (fabs(a->shape) < 1e-6 ? exp(-z) : pow(base, -1 / a->shape));
+    }
+    size_t lo = 0, hi = a->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (a->v[mid] > t)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return (double)(a->n - lo) / (double)a->n;
+}
+
+/* x at which the chance to have failed reaches q, from x0 on; `latest` where it is certain. */
+static double passage(const struct adds *a, const struct climb *m, double ceiling, double x0, double latest,
+                      double q)
+{
+    double h = 0, goal = -log(1 - q), dx = (latest - x0) / GRID;
+    for (int i = 0; i < GRID; i++) {
+        double x = x0 + (i + 0.5) * dx;
+        double p = fmin(adds_more(a, ceiling - m->level - m->slope * (x - m->x)), 0.999);
+        double step = -log(1 - p) * dx;
+        if (h + step >= goal)
+            return x0 + (i + (step > 0 ? (goal - h) / step : 0)) * dx;
+        h += step;
+    }
+    return latest;
+}
+
+static bool climb_of(struct climb *m, const struct run_ctx *c, const double *y, size_t n,
+                     const struct growth *g)
+{
+    const struct frame *f = c->f;
+    double last[9];
+    size_t got = 0;
+    m->x = f->train.x[n - 1];
+    m->slope = g->slope;
+    m->se = fmax((g->high - g->low) / 3.92, 0.004 * g->slope);
+    m->level = line_at(g, m->x);
+    if (g->shape != GROWTH_LINE || g->teeth > 1) {
         for (size_t i = n; i-- > 0 && got < 9;)
             if (isfinite(y[i]))
                 last[got++] = y[i];
-        level = stats_median(last, got);
+        m->level = stats_median(last, got);
     }
-    double slope = g->slope;
-    if (g->shape == GROWTH_TEETH_UP || g->shape == GROWTH_STAIRS)
-        slope = fmax(g->total_rise, 1) / fmax(g->x_last - g->x_first, 1);
-    double half = fmax((g->high - g->low) / 2, 0.02 * slope);
-    double span = fmax((f->room - level - mid) / slope, 0);
-    o.step = x + span;
-    o.low = x + fmax(0, (f->room - level - high) / (slope + half));
-    o.high = x + fmax(0, (f->room - level - low) / fmax(slope - half, 0.2 * slope));
-    double pad = 0.02 * span;
-    o.low = fmax(x, fmin(o.low, o.step) - pad);
-    o.high = fmax(o.high, o.step) + pad;
+    if (g->shape == GROWTH_TEETH_UP || g->shape == GROWTH_STAIRS) {
+        m->slope = g->total_rise / fmax(g->x_last - g->x_first, 1);
+        m->se = fmax(m->se, 0.1 * m->slope);
+    }
+    return m->slope > 0 && isfinite(m->level);
+}
+
+/* Moves a distance from the reference by the slope's uncertainty. */
+static double moved(const struct climb *m, double x, double ref, double z)
+{
+    double s = m->slope + z * m->se;
+    return ref + (x - ref) * m->slope / fmax(s, 0.2 * m->slope);
+}
+
+/* from: NAN: what follows the n rows, given that the run got so far; else the whole run from that x. */
+static struct outlook look(const struct run_ctx *c, const double *y, size_t n, const struct growth *g,
+                           double from)
+{
+    const struct frame *f = c->f;
+    struct outlook o = {NAN, NAN, NAN};
+    struct climb m;
+    struct adds *a = mem_alloc(sizeof *a);
+    bool whole = isfinite(from);
+    adds_init(a, c, y, n, g, whole && f->fail);
+    bool flat = c->leak.column == F_PEAK && f->reset == PEAK_RESET_NEVER;
+    if (flat) {
+        a->v[0] = a->high = a->scale = a->drift = 0;
+        a->n = 1;
+    }
+    if (a->n > 0 && isfinite(f->room) && climb_of(&m, c, y, n, g)) {
+        m.slope += a->drift;
+        m.se += 0.25 * a->drift;
+        double gap = f->fail && f->at.gap < 0.05 * f->capacity ? f->at.gap : 0.01 * f->capacity;
+        double slack = f->room_measured ? 0.003 * f->capacity : fmin(0.45 * GIB, 0.02 * f->capacity);
+        double ceiling = f->room - (isfinite(gap) ? gap : 0), x0 = whole ? from : m.x;
+        double latest = fmax(x0, m.x + (ceiling - m.level - a->v[a->n / 20]) / m.slope) + 1;
+        double ref = fmax(g->onset, f->train.x[0]);
+        o.step = fmax(x0, passage(a, &m, ceiling, x0, latest, 0.5));
+        o.low = passage(a, &m, ceiling - slack, x0, latest, 0.05);
+        o.high = passage(a, &m, ceiling + slack, x0, latest + slack / m.slope, 0.95);
+        o.low = fmax(x0, moved(&m, o.low, ref, 1.28) - 1);
+        o.high = fmax(o.step, moved(&m, o.high, ref, -1.28) + 1);
+    }
+    free(a);
     return o;
+}
+
+/* The step by which the floor alone fills the room [x]; NAN when it does not climb. */
+static double at_the_latest(const struct run_ctx *c, const double *y)
+{
+    struct climb m;
+    if (isnan(c->f->room) || !climb_of(&m, c, y, c->f->train.n, &c->leak.floor))
+        return NAN;
+    return m.x + fmax(0, (c->f->room - m.level) / m.slope);
 }
 
 void forecast_failure(struct run_ctx *c, const double *y)
@@ -67,11 +223,13 @@ void forecast_failure(struct run_ctx *c, const double *y)
     static const double shares[] = {0.5, 0.7, 0.9};
     struct frame *f = c->f;
     struct leak_figures *o = &c->out->leak;
-    struct outlook now = look(c, y, f->train.n, &c->leak.floor);
+    bool failed = f->fail && !f->killed;
+    struct outlook now = look(c, y, f->train.n, &c->leak.floor, failed ? f->train.x[f->warm] : NAN);
     o->oom_step_forecast = frame_step(f, now.step);
     o->forecast_low = frame_step(f, now.low);
     o->forecast_high = frame_step(f, now.high);
-    if (f->fail && isfinite(f->fail_x) && isfinite(now.step) && f->fail_x > f->train.x[0])
+    c->leak.latest = at_the_latest(c, y);
+    if (failed && isfinite(f->fail_x) && isfinite(now.step) && f->fail_x > f->train.x[0])
         c->leak.closure = (now.step - f->train.x[0]) / (f->fail_x - f->train.x[0]);
     o->n_backtest = 0;
     size_t rows = f->train.n - f->warm;
@@ -86,7 +244,7 @@ void forecast_failure(struct run_ctx *c, const double *y)
         *b = (struct backtest){shares[k], NAN, NAN, NAN};
         if (!growth_climbs(&g) && g.shape != GROWTH_TEETH)
             continue;
-        struct outlook then = look(c, y, n, &g);
+        struct outlook then = look(c, y, n, &g, NAN);
         b->step = frame_step(f, then.step);
         b->low = frame_step(f, then.low);
         b->high = frame_step(f, then.high);

@@ -31,6 +31,7 @@ struct found_leak {
     double p;                /* that the device memory really leaks */
     double p_host;
     bool sufficient; /* without the rise the failing step would have fitted */
+    double latest;   /* [x] when the floor alone would fill the room; NAN */
     double closure;  /* extrapolated step of the ceiling / failing step; NAN */
     double effect;   /* [B] least rise that counts */
 };
