@@ -19,8 +19,6 @@ bool section_next(struct page *p, struct tnode *root)
     }
     if (v->next_run)
         page_rich(p, root, "settle", v->next_run);
-    page_not_tested(p, "What holds the memory",
-                    "needs an allocator snapshot; step logs do not name tensors.");
     tnode_item(a, root, "untested")->fields = p->not_tested->fields;
     return true;
 }

@@ -345,6 +345,41 @@ static void case_ranks(struct report_case *c, size_t n)
                                         (double)i * 1000 - 9000};
 }
 
+static void case_snapshot(struct run_report *r)
+{
+    static const char *stack[] = {"train.py:212 step", "train.py:300 main"};
+    static struct holder holders[] = {
+        {HOLDER_AT_PEAK, "model.py:40 forward", stack, 2, 30 * CASE_GIB, 12, 0.3, NAN, CATEGORY_ACTIVATION},
+        {HOLDER_AT_OOM, "train.py:212 step", stack, 2, 44 * CASE_GIB, 600, 0.33, 3.1 * CASE_MIB,
+         CATEGORY_UNKNOWN},
+        {HOLDER_AT_OOM, NULL, stack, 0, 4 * CASE_GIB, 9, 0.03, 0, CATEGORY_UNKNOWN}};
+
+    r->has_snapshot = r->has_blame = true;
+    r->snapshot = (struct snapshot_figures){.device = 0,
+                                            .events = 90000,
+                                            .unmatched_frees = 12,
+                                            .truncated = true,
+                                            .steps_found = 40,
+                                            .steps_by = STEPS_BY_OPTIMIZER,
+                                            .peak_bytes = 134 * CASE_GIB,
+                                            .peak_event = NAN,
+                                            .live_bytes_at_end = 130 * CASE_GIB,
+                                            .allocated_bytes = 134 * CASE_GIB,
+                                            .reserved_bytes = 136 * CASE_GIB,
+                                            .inactive_split_bytes = 1 * CASE_GIB,
+                                            .largest_free_block_bytes = 0.5 * CASE_GIB,
+                                            .has_oom = true,
+                                            .oom_event = 89999,
+                                            .oom_requested_bytes = 2.12 * CASE_GIB,
+                                            .oom_device_free_bytes = 0.71 * CASE_GIB,
+                                            .oom_live_bytes = 134 * CASE_GIB,
+                                            .oom_reserved_bytes = NAN,
+                                            .max_split_size_bytes = NAN};
+    r->holders = holders;
+    r->n_holders = 3;
+    r->blame = (struct blame){"train.py:212 step", 44 * CASE_GIB, 0.97, 3.1 * CASE_MIB};
+}
+
 static void case_hostile(struct report_case *c)
 {
     struct run_report *r = &c->analysis.runs[0];
@@ -418,6 +453,8 @@ static void case_fill(struct report_case *c, enum case_kind kind)
                  kind == CASE_RANKS ? (int)i : 0);
     if (kind == CASE_LEAK_SEEDS)
         case_cross(c);
+    if (kind == CASE_LEAK_SEEDS)
+        case_snapshot(&c->analysis.runs[0]);
     if (kind == CASE_RANKS)
         case_ranks(c, 64);
     c->inputs[0] = (struct input_info){.name = "seed3.jsonl",

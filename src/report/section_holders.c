@@ -1,0 +1,83 @@
+#include "report/page.h"
+
+#include <math.h>
+
+/* What holds the memory, by the line that asked for it; from a memory snapshot. */
+
+enum {
+    HOLDERS_SHOWN = 15
+};
+
+/* The moment to show: the failure, else the peak, else the end. */
+static enum holder_at moment(const struct run_report *r)
+{
+    enum holder_at best = HOLDER_AT_END;
+
+    for (size_t i = 0; i < r->n_holders; i++) {
+        if (r->holders[i].at == HOLDER_AT_OOM)
+            return HOLDER_AT_OOM;
+        if (r->holders[i].at == HOLDER_AT_PEAK)
+            best = HOLDER_AT_PEAK;
+    }
+    return best;
+}
+
+static void put_holder(struct page *p, struct tnode *root, const struct holder *h, enum byte_unit u)
+{
+    struct arena *a = &p->arena;
+    struct tnode *row = tnode_item(a, root, "rows");
+
+    if (h->site)
+        tnode_text(a, tnode_item(a, row, "site_known"), "site", h->site);
+    else
+        tnode_item(a, row, "site_unknown");
+    page_cell_bytes(p, row, "bytes", h->bytes, u);
+    tnode_text(a, row, "share", words_share(a, h->share));
+    page_cell_number(p, row, "count", h->count);
+    tnode_text(a, row, "growth",
+               isnan(h->growth_bytes_per_step)
+                   ? "\xE2\x80\x93"
+                   : arena_printf(a, "%s/step", words_signed_bytes(a, h->growth_bytes_per_step)));
+    tnode_text(a, row, "category", category_name(h->category));
+}
+
+static void put_blame(struct page *p, struct tnode *root, const struct blame *b)
+{
+    struct arena *a = &p->arena;
+    struct tnode *blame = tnode_item(a, root, "blame");
+
+    tnode_text(a, blame, "site", b->site ? b->site : "blocks without a stack");
+    tnode_printf(a, blame, "figures", "%s, %s", words_bytes(a, b->bytes), words_share(a, b->share));
+}
+
+bool section_holders(struct page *p, struct tnode *root)
+{
+    static const char *const moments[] = {"at the peak", "at the failure", "at the end"};
+    const struct run_report *r = p->lead;
+    double largest = 0;
+    size_t shown = 0;
+
+    if (!r || !r->has_snapshot) {
+        page_not_tested(p, "What holds the memory",
+                        "needs an allocator snapshot; step logs do not name tensors.");
+        return false;
+    }
+    enum holder_at at = moment(r);
+    for (size_t i = 0; i < r->n_holders; i++)
+        if (r->holders[i].at == at)
+            largest = fmax(largest, r->holders[i].bytes);
+    enum byte_unit u = num_byte_unit(largest);
+    tnode_text(&p->arena, root, "unit", num_byte_unit_name(u));
+    tnode_text(&p->arena, root, "moment", moments[at]);
+    if (r->has_blame)
+        put_blame(p, root, &r->blame);
+    for (size_t i = 0; i < r->n_holders && shown < HOLDERS_SHOWN; i++)
+        if (r->holders[i].at == at) {
+            put_holder(p, root, &r->holders[i], u);
+            shown++;
+        }
+    if (r->snapshot.truncated)
+        tnode_item(&p->arena, root, "cut");
+    page_figure(p, root, "figure", "memory", "holders", "The holders as a table");
+    return true;
+}
