@@ -66,7 +66,7 @@ static struct shares weigh_failed(const struct run_ctx *c)
     double early = c->cap.p_early;
     bool torn = c->leak.sorted && c->leak.column != F_ALLOCATED;
     if (torn) /* sorted lengths and peaks only */
-        s.leak = fmin(fmax(s.leak, 0.3), 0.45);
+        s.leak = fmin(fmax(s.leak, 0.38), 0.45);
     if (early > 0.5 && s.leak > 0.5 && c->cap.sub == SUB_EXTERNAL)
         s.leak *= 0.6; /* two sufficient causes */
     rest -= s.leak;
