@@ -1,5 +1,6 @@
 #include "analyse/cross_content.h"
 #include "analyse/cross_null.h"
+#include "analyse/cross_shape.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include <math.h>
@@ -8,7 +9,6 @@
 enum {
     ORDER_ROWS = 4096, /* rows looked at to compare orders */
     ORDER_LEAST = 5,   /* common steps needed */
-    SHAPE_ROWS = 10,   /* batches a run must have logged */
     DISTINCT_ROWS = 1 << 20
 };
 
@@ -25,6 +25,7 @@ struct failed_run failed_run_of(const struct run_report *r)
     struct failed_run f = {.r = r, .seed = r->seed, .step = r->has_failure ? r->failure.step : NAN};
     const struct series *s = r->series;
     const struct event *e = last_failure_event(s);
+    f.row = e ? e->row : s ? s->rows : 0;
     if (r->has_failure) {
         f.ids = str_of(r->failure.batch_ids);
         f.hash = str_of(r->failure.batch_hash);
@@ -47,7 +48,14 @@ struct failed_run failed_run_of(const struct run_report *r)
 struct id_of {
     struct str id; /* without escapes, in the arena */
     size_t run;
+    bool passed; /* the run had lived through it before */
 };
+
+static int by_id(const void *x, const void *y)
+{
+    const struct id_of *a = x, *b = y;
+    return str_cmp(a->id, b->id);
+}
 
 static int by_id_then_run(const void *x, const void *y)
 {
@@ -68,7 +76,7 @@ static size_t split_ids(struct id_of *out, struct arena *a, struct str csv, size
             buf_putc(&b, csv.p[i]);
         } else if (i > start) {
             if (out)
-                out[n] = (struct id_of){arena_str(a, buf_view(&b)), run};
+                out[n] = (struct id_of){arena_str(a, buf_view(&b)), run, false};
             n++;
             buf_clear(&b);
             start = i + 1;
@@ -103,44 +111,100 @@ static int by_natural_order(const void *x, const void *y)
     return str_cmp_natural(str_of(*a), str_of(*b));
 }
 
-/* How many distinct runs hold the id at ids[i]; *next is the first entry of another id. */
+/* How many distinct runs failed on the id at ids[i] without having passed it; *next is the first entry of
+ * another id. */
 static size_t runs_of_id(const struct id_of *ids, size_t n, size_t i, size_t *next)
 {
-    size_t runs = 1, k = i + 1;
+    size_t runs = !ids[i].passed, k = i + 1;
     for (; k < n && str_eq(ids[k].id, ids[i].id); k++)
-        runs += ids[k].run != ids[k - 1].run;
+        runs += ids[k].run != ids[k - 1].run && !ids[k].passed;
     *next = k;
     return runs;
 }
 
+/* Marks those of the failing batch's ids, n of them in order, that an earlier step of the run lived through.
+ * Only the rows with the largest figures and the last ones are known by their ids. */
+static void mark_passed(struct id_of *ids, size_t n, struct arena *a, const struct failed_run *f)
+{
+    const struct series *s = f->r->series;
+    for (size_t k = 0; s && k < s->n_kept; k++) {
+        size_t row = s->kept[k].row, m = split_ids(NULL, a, s->kept[k].ids, 0);
+        if (row >= f->row ||
+            (row + 1 == f->row && s->col[F_STEP] && column_at(s->col[F_STEP], row) == f->step))
+            continue;
+        struct id_of *seen = mem_zero(m + 1, sizeof *seen);
+        split_ids(seen, a, s->kept[k].ids, 0);
+        for (size_t i = 0; i < m; i++) {
+            struct id_of *hit = n ? bsearch(&seen[i], ids, n, sizeof *ids, by_id) : NULL;
+            if (hit)
+                hit->passed = true;
+        }
+        free(seen);
+    }
+}
+
+/* All ids of the failing batches, each once for a run, by id, then run. */
+static struct id_of *ids_of_failures(size_t *total, size_t *largest, struct arena *a,
+                                     const struct failed_run *runs, size_t n)
+{
+    size_t most = 0, at = 0;
+    *largest = 0;
+    for (size_t i = 0; i < n; i++)
+        most += split_ids(NULL, a, runs[i].ids, i);
+    struct id_of *ids = mem_zero(most + 1, sizeof *ids);
+    for (size_t i = 0; i < n; i++) {
+        size_t k = split_ids(ids + at, a, runs[i].ids, i), once = 0;
+        *largest = k > *largest ? k : *largest;
+        qsort(ids + at, k, sizeof *ids, by_id);
+        for (size_t j = 0; j < k; j++)
+            if (j == 0 || !str_eq(ids[at + j].id, ids[at + once - 1].id))
+                ids[at + once++] = ids[at + j];
+        mark_passed(ids + at, once, a, &runs[i]);
+        at += once;
+    }
+    qsort(ids, at, sizeof *ids, by_id_then_run);
+    *total = at;
+    return ids;
+}
+
+/* Chance that `set` ids are in `agree` of n failing batches; where the batches that share an id are also the
+ * largest of their runs, the chance of that, if smaller, as both would have to happen. */
+static double chance_of_ids(const struct content *c, const struct failed_run *runs, const bool *sharing,
+                            size_t n, double set, double batch)
+{
+    double samples = fmax(epoch_steps(runs, n) * batch, batch);
+    double p = null_shared_set(set, c->agree, (double)n, samples, batch);
+    return fmin(p, shape_largest_chance(runs, sharing, n));
+}
+
 static void compare_ids(struct content *out, struct arena *a, const struct failed_run *runs, size_t n)
 {
-    size_t total = 0, largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t k = split_ids(NULL, a, runs[i].ids, i);
-        total += k;
-        largest = k > largest ? k : largest;
-    }
-    struct id_of *ids = mem_zero(total + 1, sizeof *ids);
-    size_t at = 0, agree = 1, next;
-    for (size_t i = 0; i < n; i++)
-        at += split_ids(ids + at, a, runs[i].ids, i);
-    qsort(ids, total, sizeof *ids, by_id_then_run);
+    size_t total, largest, agree = 1, set = 0, next;
+    struct id_of *ids = ids_of_failures(&total, &largest, a, runs, n);
+    bool *sharing = mem_zero(n + 1, sizeof *sharing);
     for (size_t i = 0; i < total; i = next) {
         size_t k = runs_of_id(ids, total, i, &next);
+        set = k > agree ? 1 : set + (k == agree);
         agree = k > agree ? k : agree;
+        for (size_t j = i + 1; j < next; j++)
+            out->passed_before = out->passed_before || ids[j].passed || ids[i].passed;
     }
-    double samples = fmax(epoch_steps(runs, n) * (double)largest, (double)largest);
+    out->shared = arena_alloc(a, SHARED_IDS_MAX * sizeof *out->shared);
+    for (size_t i = 0; i < total && agree > 1; i = next) {
+        if (runs_of_id(ids, total, i, &next) != agree)
+            continue;
+        if (out->n_shared < SHARED_IDS_MAX)
+            out->shared[out->n_shared++] = ids[i].id.p;
+        for (size_t j = i; j < next; j++)
+            sharing[ids[j].run] = true;
+    }
+    qsort(out->shared, out->n_shared, sizeof *out->shared, by_natural_order);
     out->by = BY_BATCH_IDS;
     out->tested = true;
     out->agree = (double)agree;
-    out->p = agree < 2 ? 1 : null_shared((double)agree, (double)n, samples, (double)largest);
+    out->p = agree < 2 ? 1 : chance_of_ids(out, runs, sharing, n, (double)set, (double)largest);
     out->repeated = agree > n / 2 && agree > 1 && out->p < 0.05;
-    out->shared = arena_alloc(a, SHARED_IDS_MAX * sizeof *out->shared);
-    for (size_t i = 0; i < total && agree > 1; i = next)
-        if (runs_of_id(ids, total, i, &next) == agree && out->n_shared < SHARED_IDS_MAX)
-            out->shared[out->n_shared++] = ids[i].id.p;
-    qsort(out->shared, out->n_shared, sizeof *out->shared, by_natural_order);
+    free(sharing);
     free(ids);
 }
 
@@ -176,15 +240,35 @@ static double distinct_batches(const struct failed_run *runs, size_t n)
     return most;
 }
 
+/* True when an earlier step of the run lived through a batch of the same hash. */
+static bool batch_passed(const struct failed_run *f)
+{
+    const struct series *s = f->r->series;
+    double code = series_content_code(f->hash), v[COLUMN_BLOCK];
+    size_t rows = s && s->content ? s->rows < f->row ? s->rows : f->row : 0;
+    if (rows > 0 && s->col[F_STEP] && column_at(s->col[F_STEP], rows - 1) == f->step)
+        rows--;
+    for (size_t row = 0; row < rows; row += COLUMN_BLOCK) {
+        size_t n = rows - row < COLUMN_BLOCK ? rows - row : COLUMN_BLOCK;
+        column_read(s->content, row, n, v);
+        for (size_t i = 0; i < n; i++)
+            if (v[i] == code)
+                return true;
+    }
+    return false;
+}
+
 static void compare_hashes(struct content *out, struct arena *a, const struct failed_run *runs, size_t n)
 {
     struct id_of *hash = mem_zero(n + 1, sizeof *hash);
     size_t agree = 1, next, at = 0;
     for (size_t i = 0; i < n; i++)
-        hash[i] = (struct id_of){runs[i].hash, i};
+        hash[i] = (struct id_of){runs[i].hash, i, batch_passed(&runs[i])};
     qsort(hash, n, sizeof *hash, by_id_then_run);
     for (size_t i = 0; i < n; i = next) {
         size_t k = runs_of_id(hash, n, i, &next);
+        for (size_t j = i + 1; j < next; j++)
+            out->passed_before = out->passed_before || hash[j].passed || hash[i].passed;
         if (k > agree) {
             agree = k;
             at = i;
@@ -200,102 +284,6 @@ static void compare_hashes(struct content *out, struct arena *a, const struct fa
         out->shared[out->n_shared++] = arena_strndup(a, hash[at].id.p, hash[at].id.n);
     }
     free(hash);
-}
-
-/* --- shape --- */
-
-struct measure {
-    const char *name;
-    enum field f[3]; /* product of these; F_COUNT: none */
-};
-
-static const struct measure MEASURES[] = {
-    {"tokens", {F_TOKENS, F_COUNT, F_COUNT}},
-    {"batch x max_len", {F_BATCH_SIZE, F_MAX_LEN, F_COUNT}},
-    {"batch x pixels", {F_BATCH_SIZE, F_HEIGHT, F_WIDTH}},
-    {"max_len", {F_MAX_LEN, F_COUNT, F_COUNT}},
-    {"pixels", {F_HEIGHT, F_WIDTH, F_COUNT}},
-    {"batch_size", {F_BATCH_SIZE, F_COUNT, F_COUNT}},
-};
-
-static double failing_value(const struct failure *f, enum field field)
-{
-    switch (field) {
-    case F_TOKENS:
-        return f->tokens;
-    case F_MAX_LEN:
-        return f->max_len;
-    case F_HEIGHT:
-        return f->height;
-    case F_WIDTH:
-        return f->width;
-    case F_BATCH_SIZE:
-        return f->batch_size;
-    default:
-        return NAN;
-    }
-}
-
-static double failing_size(const struct run_report *r, const struct measure *m)
-{
-    double v = r->has_failure ? 1 : NAN;
-    for (size_t k = 0; k < 3 && m->f[k] != F_COUNT; k++)
-        v *= failing_value(&r->failure, m->f[k]);
-    return v;
-}
-
-/* Share of the run's batches of the failing phase that are at least as large as the failing
- * one (itself counted); NAN when fewer than SHAPE_ROWS are known or none differs. */
-static double rank_share(const struct run_report *r, const struct measure *m)
-{
-    const struct series *s = r->series;
-    double size = failing_size(r, m), block[COLUMN_BLOCK], part[COLUMN_BLOCK], phase[COLUMN_BLOCK];
-    double n = 0, as_large = 0, least = INFINITY, most = -INFINITY;
-    int code = r->has_failure && r->failure.phase && s ? series_phase_find(s, str_of(r->failure.phase))
-                                                       : PHASE_TRAIN;
-    if (isnan(size) || !s)
-        return NAN;
-    for (size_t row = 0; row < s->rows; row += COLUMN_BLOCK) {
-        size_t len = s->rows - row < COLUMN_BLOCK ? s->rows - row : COLUMN_BLOCK;
-        series_read(s, F_PHASE, row, len, phase);
-        series_read(s, m->f[0], row, len, block);
-        for (size_t k = 1; k < 3 && m->f[k] != F_COUNT; k++) {
-            series_read(s, m->f[k], row, len, part);
-            for (size_t i = 0; i < len; i++)
-                block[i] *= part[i];
-        }
-        for (size_t i = 0; i < len; i++) {
-            if (isnan(block[i]) || (int)phase[i] != code)
-                continue;
-            n++;
-            as_large += block[i] >= size;
-            least = fmin(least, block[i]);
-            most = fmax(most, block[i]);
-        }
-    }
-    if (n < SHAPE_ROWS || fmin(least, size) == fmax(most, size))
-        return NAN;
-    return (as_large + 1) / (n + 1);
-}
-
-static void compare_shapes(struct content *out, const struct failed_run *runs, size_t n, bool step_repeats)
-{
-    for (size_t m = 0; m < sizeof MEASURES / sizeof MEASURES[0]; m++) {
-        double worst = 0;
-        for (size_t i = 0; i < n && !isnan(worst); i++) {
-            double u = rank_share(runs[i].r, &MEASURES[m]);
-            worst = isnan(u) ? NAN : fmax(worst, u);
-        }
-        if (isnan(worst))
-            continue;
-        out->tested = true;
-        out->rank = worst;
-        out->shape = MEASURES[m].name;
-        out->p = null_large((double)n, worst);
-        out->repeated = out->p < 0.01 && worst <= (step_repeats ? 0.02 : 0.1);
-        out->agree = out->repeated ? (double)n : 0;
-        return;
-    }
 }
 
 void content_compare(struct content *out, struct arena *a, const struct failed_run *runs, size_t n,
@@ -318,7 +306,7 @@ void content_compare(struct content *out, struct arena *a, const struct failed_r
         out->of = (double)n_hashed;
         compare_hashes(out, a, hashed, n_hashed);
     } else {
-        compare_shapes(out, runs, n, step_repeats);
+        shape_compare(out, runs, n, step_repeats);
     }
     free(ids);
     free(hashed);

@@ -17,6 +17,7 @@ struct failed_run {
     const struct run_report *r;
     double seed, step;    /* NAN unknown */
     struct str ids, hash; /* of the failing batch; {NULL, 0} unknown */
+    size_t row;           /* rows of its series before the failure */
 };
 
 struct content {
@@ -26,8 +27,9 @@ struct content {
     double p;            /* by chance; NAN untested */
     const char **shared; /* n_shared ids, natural order, at most SHARED_IDS_MAX */
     size_t n_shared;
-    double rank;       /* BY_SHAPE: largest share u of batches at least as large, 0..1 */
-    const char *shape; /* BY_SHAPE: "tokens" */
+    bool passed_before; /* something shared does not count: the same run had lived through it earlier */
+    double rank;        /* BY_SHAPE: largest share u of batches at least as large, 0..1 */
+    const char *shape;  /* BY_SHAPE: "tokens" */
 };
 
 /* Ids, hash, step and seed of a run's failing batch, from the failure, the event or the row logged at that

@@ -37,6 +37,20 @@ double null_shared(double m, double k, double n, double b)
     return fmin(1, n * null_at_least(m, k, b / n));
 }
 
+double null_choices(double m, double k)
+{
+    return m < 0 || m > k ? 0 : exp(log_choose(k, m));
+}
+
+double null_shared_set(double s, double m, double k, double n, double b)
+{
+    if (k < 2 || m < 2 || s < 1 || s > b || b >= n)
+        return 1;
+    double each = null_at_least(m, k, b / n);
+    double p = each > 0 ? exp(log_choose(n, s) + s * log(each)) : 0;
+    return fmin(1, p + (m < k ? null_shared(m + 1, k, n, b) : 0));
+}
+
 double null_same(double m, double k, double n)
 {
     if (k < 2 || m < 2 || n <= 1)

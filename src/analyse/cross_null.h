@@ -20,6 +20,15 @@ double null_range(double k, double n, double w);
  * of samples, which makes the result larger, never smaller. */
 double null_shared(double m, double k, double n, double b);
 
+/* C(k, m), 0 outside 0..k. */
+double null_choices(double m, double k);
+
+/* As null_shared, of s samples: an upper bound of the probability that s samples or more are in at least m of
+ * the k batches, or one in more than m: C(n,s)·P(at least m of k with b/n)^s + null_shared(m + 1, ...). In
+ * one batch samples push each other out (draws without replacement are negatively associated, Joag-Dev and
+ * Proschan 1983), so that s of them are together no likelier than if each were drawn by itself. */
+double null_shared_set(double s, double m, double k, double n, double b);
+
 /* Whole batches: k failing batches out of n equally likely ones; an upper bound of the
  * probability that m of them are the same: C(k,m)·n^-(m-1), at most 1. */
 double null_same(double m, double k, double n);

@@ -185,6 +185,20 @@ static void put_untestable(struct buf *b, const struct comparison *c)
     }
 }
 
+static void put_neither(struct buf *b, const struct content *t)
+{
+    if (t->agree > 1 && t->by != BY_SHAPE) {
+        buf_printf(b, "; %.0f of the batches share %s, as unrelated ones may", t->agree, t->shared[0]);
+        put_chance(b, t->p);
+    } else if (t->passed_before) {
+        buf_puts(b, "; what their batches share had passed earlier in the same run");
+    } else {
+        buf_puts(b, t->by == BY_SHAPE ? ", with batches of ordinary size" : ", with other samples");
+    }
+    buf_puts(b, t->by == BY_SHAPE ? ": neither the step nor the shape repeats"
+                                  : ": neither the step nor the batch repeats");
+}
+
 static const char *sentence(struct arena *a, const struct comparison *c, enum cross_says says)
 {
     const char *noun = c->all_seeds ? "seeds" : "runs";
@@ -212,9 +226,7 @@ static const char *sentence(struct arena *a, const struct comparison *c, enum cr
     case CROSS_NEITHER:
         buf_printf(&b, "%zu failing %s died ", c->n, noun);
         put_steps(&b, c);
-        buf_puts(&b, c->content.by == BY_SHAPE
-                         ? ", with batches of ordinary size: neither the step nor the shape repeats"
-                         : ", with other samples: neither the step nor the batch repeats");
+        put_neither(&b, &c->content);
         break;
     }
     if (says != CROSS_NOT_TESTABLE && c->n_failures < c->n_jobs)
@@ -260,7 +272,7 @@ static void weigh_verdict(struct verdict *v, const struct comparison *c, enum cr
 void cross_run(struct analysis *a)
 {
     struct job *jobs;
-    struct comparison c = {.n_jobs = jobs_find(&jobs, a)};
+    struct comparison c = {.n_jobs = jobs_find(&jobs, &a->arena, a)};
     struct cross_run *x = &a->cross;
     c.jobs = jobs;
     *x = (struct cross_run){.runs_total = (double)c.n_jobs,

@@ -19,10 +19,16 @@
  *          explanations are then tried; 0.2 where every run alone was found to leak, because
  *          a leak must end at about one step).
  *  ids     batches drawn at random from the samples of one epoch (steps per epoch as logged,
- *          else steps seen, times the batch); null_shared(m, k, samples, batch). One giant
- *          sample shared by otherwise different batches counts. Repeated: m > k/2 and p < 0.05.
+ *          else steps seen, times the batch); null_shared_set(s, m, k, samples, batch) for s samples that
+ *          are in m failing batches. One giant sample shared by otherwise different batches counts.
+ *          Two batches of 8 out of 720 share a sample in 1 case of 11, so that in a short run ids alone
+ *          prove little. Where each of the m batches is also larger than all its run had logged before, as
+ *          a giant's is, unrelated failures would need both: p is the smaller of the two chances, the second
+ *          C(k,m) times the product of 1 / (batches + 1) (batches exchangeable: no rank where they come in
+ *          order of size). Repeated: m > k/2 and p < 0.05.
+ *          An id that the same run had lived through in an earlier step counts for no failure of that run.
  *  hash    all distinct batches equally likely; null_same(m, k, distinct batches logged).
- *          Repeated as for ids.
+ *          Repeated as for ids; a batch that had passed earlier in its run does not count.
  *  shape   where no content is logged: the share u of a run's own batches of that phase that are at
  *          least as large as the failing one is uniform; null_large(k, largest u). Repeated: p < 0.01
  *          and every u <= 0.1; where the step agrees too every u <= 0.02, because a leak also tips

@@ -55,7 +55,7 @@ void overall(struct analysis *a)
         return;
     }
     struct job *jobs;
-    size_t n = jobs_find(&jobs, a), lead = 0;
+    size_t n = jobs_find(&jobs, &a->arena, a), lead = 0;
     size_t *who = arena_alloc(&a->arena, (n + 1) * sizeof *who);
     for (size_t i = 0; i < n; i++) {
         who[i] = speaker(a, &jobs[i]);
@@ -63,6 +63,7 @@ void overall(struct analysis *a)
             lead = i;
     }
     a->lead = who[lead];
+    a->ranks_text = ranks_text(a, &jobs[lead]);
     const struct run_report *first = &a->runs[a->lead];
     *v = first->verdict;
     size_t alike = 0, agree = 0;

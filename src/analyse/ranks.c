@@ -25,7 +25,7 @@ static bool has_failed(const struct run_report *r)
     return r->outcome == OUTCOME_OOM || r->outcome == OUTCOME_KILLED;
 }
 
-static bool same_job(const struct run_report *a, const struct run_report *b)
+bool ranks_of_one_job(const struct run_report *a, const struct run_report *b)
 {
     return a->run && b->run && strcmp(a->run, b->run) == 0 && !isnan(a->rank) && !isnan(b->rank);
 }
@@ -54,12 +54,12 @@ static long first_to_fail(const struct analysis *a, const struct job *j)
     return first;
 }
 
-size_t jobs_find(struct job **out, struct analysis *a)
+size_t jobs_find(struct job **out, struct arena *arena, const struct analysis *a)
 {
-    struct job *jobs = arena_alloc(&a->arena, (a->n_runs ? a->n_runs : 1) * sizeof *jobs);
+    struct job *jobs = arena_alloc(arena, (a->n_runs ? a->n_runs : 1) * sizeof *jobs);
     size_t n = 0;
     for (size_t i = 0; i < a->n_runs; i++) {
-        if (n == 0 || !same_job(&a->runs[jobs[n - 1].first], &a->runs[i]))
+        if (n == 0 || !ranks_of_one_job(&a->runs[jobs[n - 1].first], &a->runs[i]))
             jobs[n++] = (struct job){i, 0, JOB_NONE};
         jobs[n - 1].n++;
     }
@@ -89,7 +89,7 @@ double run_peak(const struct run_report *r)
 void ranks_fill(struct analysis *a)
 {
     struct job *jobs;
-    size_t n_jobs = jobs_find(&jobs, a);
+    size_t n_jobs = jobs_find(&jobs, &a->arena, a);
     bool any = false;
     for (size_t k = 0; k < n_jobs; k++)
         any = any || jobs[k].n > 1;

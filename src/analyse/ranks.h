@@ -17,10 +17,12 @@ struct job {
     long failed; /* index into a->runs of the rank that failed first, or JOB_NONE */
 };
 
-/* The jobs of a, in order, in its arena. Runs belong together when both have the same
- * name and a rank. Failed first: device OOM before host kill; then by the time of the
+/* True when both have the same name and a rank: they are one job. Every grouping rests on this. */
+bool ranks_of_one_job(const struct run_report *a, const struct run_report *b);
+
+/* The jobs of a, in order. Failed first: device OOM before host kill; then by the time of the
  * event where all failed ranks have one, else by step, else by rank. */
-size_t jobs_find(struct job **out, struct analysis *a);
+size_t jobs_find(struct job **out, struct arena *arena, const struct analysis *a);
 
 /* The largest memory figure of a run [B]: peak, else peak reserved, device used, allocated,
  * reserved, whichever is logged first in that order; NAN when none is. */

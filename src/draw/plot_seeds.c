@@ -1,4 +1,5 @@
 /* Where each run failed: a strip of dots, so that a step or a batch that comes back is seen. */
+#include "analyse/ranks.h"
 #include "draw/plot.h"
 #include <math.h>
 
@@ -24,11 +25,6 @@ static double end_step(const struct run_report *r)
     return r->has_failure && isfinite(r->failure.step) ? r->failure.step : r->last_step;
 }
 
-static bool same_run(const struct run_report *a, const struct run_report *b)
-{
-    return a->run && b->run ? strcmp(a->run, b->run) == 0 : a->run == b->run;
-}
-
 static void add_row(struct strip *st, const struct run_report *r)
 {
     st->total++;
@@ -41,21 +37,16 @@ static void add_row(struct strip *st, const struct run_report *r)
         st->left_out++;
 }
 
-/* Runs stand together in the analysis, sorted by run and rank. */
-static bool strip_init(struct strip *st, const struct analysis *a)
+static bool strip_init(struct strip *st, struct arena *arena, const struct analysis *a)
 {
+    struct job *jobs;
+    size_t n = jobs_find(&jobs, arena, a);
     *st = (struct strip){.first = NAN, .last = NAN};
-    for (size_t i = 0; i < a->n_runs;) {
-        const struct run_report *best = &a->runs[i];
-        size_t k = i + 1;
-        for (; k < a->n_runs && same_run(best, &a->runs[k]); k++) {
-            const struct run_report *r = &a->runs[k];
-            if (r->has_failure && (!best->has_failure || end_step(r) < end_step(best)))
-                best = r;
-        }
-        if (isfinite(end_step(best)))
-            add_row(st, best);
-        i = k;
+    for (size_t k = 0; k < n; k++) {
+        const struct run_report *r =
+            &a->runs[jobs[k].failed != JOB_NONE ? (size_t)jobs[k].failed : jobs[k].first];
+        if (isfinite(end_step(r)))
+            add_row(st, r);
     }
     return st->n >= 2 && st->failed > 0 && isfinite(st->first) && isfinite(st->last);
 }
@@ -214,7 +205,7 @@ static void describe(const struct strip *st, const struct analysis *a, struct pi
 bool plot_seeds(struct canvas *c, const struct analysis *a, struct picture *p)
 {
     struct strip st;
-    if (!strip_init(&st, a))
+    if (!strip_init(&st, c->arena, a))
         return false;
     lay_out(&st, c);
     describe(&st, a, p);

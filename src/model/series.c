@@ -108,7 +108,7 @@ static void set_size(struct series *s, size_t row, const struct extra *x)
 
 /* 48 bits of FNV-1a: whole as a double, and any two of 10^6 batches agree by chance in 0.2 % of runs.
  */
-static double content_hash(struct str ids)
+double series_content_code(struct str ids)
 {
     uint64_t h = 14695981039346656037u;
     for (size_t i = 0; i < ids.n; i++)
@@ -157,7 +157,7 @@ static void append_content(struct series *s, size_t row, const struct record *r)
     s->has_hash |= hash.n > 0;
     if (!s->content)
         s->content = column_new();
-    column_set_next(s->content, row, content_hash(ids.n ? ids : hash));
+    column_set_next(s->content, row, series_content_code(ids.n ? ids : hash));
     if (ids.n) {
         static const enum field SCORE[] = {F_PEAK, F_ALLOCATED, F_RESERVED, F_TOKENS, F_MAX_LEN};
         double score = 0;

@@ -126,6 +126,8 @@ bool series_has(const struct series *s, enum field f);
 void series_read(const struct series *s, enum field f, size_t first, size_t n, double *out);
 /* The batch ids kept for a row, or {NULL, 0}. */
 struct str series_ids(const struct series *s, size_t row);
+/* What `content` holds for a row with these batch_ids (else this batch_hash). */
+double series_content_code(struct str ids);
 /* Code of a phase name, or -1 when no row has it. */
 int series_phase_find(const struct series *s, struct str name);
 /* `source:line` of a row as a place. */

@@ -355,6 +355,7 @@ struct analysis {
     struct cross_run cross;
     struct rank_row *ranks; /* NULL unless some run has two ranks or more */
     size_t n_ranks;
+    const char *ranks_text; /* which rank failed first and which is out of line, of the lead's job; or NULL */
     struct quality *quality;
     size_t n_quality;
 };

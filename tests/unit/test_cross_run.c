@@ -168,7 +168,7 @@ static void the_same_batch_at_the_same_step_is_deterministic(void **state)
     assert_int_equal(b.a.cross.n_shared_ids, 4);
     assert_string_equal(b.a.cross.text,
                         "the same samples 1, 2, 3 and 1 more were in the failing batch of 2 of 2 seeds, "
-                        "each time at step 400 (by chance: 0.01)");
+                        "each time at step 400 (by chance: less than 1e-09)");
     release(&b);
 }
 
@@ -246,6 +246,80 @@ static void sharing_samples_of_a_small_corpus_proves_nothing(void **state)
     release(&b);
 }
 
+/* Two failures on 48113 in batches of 4 out of `per_epoch` batches; tokens of the failing batches. */
+static void fail_twice_on_a_giant(struct bench *b, struct span *epochs, double per_epoch, double tokens)
+{
+    for (int i = 0; i < 2; i++) {
+        struct run_report *r = add_run(b, i, (uint64_t)i + 1, (size_t)(30 + 15 * i), true);
+        epochs[2 * i] = (struct span){0, 0};
+        epochs[2 * i + 1] = (struct span){per_epoch, 1};
+        r->epochs_at = epochs + 2 * i;
+        r->n_epochs_at = 2;
+        fails(r, i ? "48113;2;3;4" : "5;6;7;48113", tokens);
+    }
+}
+
+static void a_shared_sample_in_the_largest_batch_of_short_runs_is_data(void **state)
+{
+    (void)state;
+    struct span epochs[4];
+    /* 60 batches of 4: two of them share a sample by chance in 1 case of 15 */
+    for (int giant = 0; giant < 2; giant++) {
+        struct bench b = {0};
+        fail_twice_on_a_giant(&b, epochs, 60, giant ? 5000 : 500);
+        seal(&b);
+        assert_int_equal(b.a.cross.says, giant ? CROSS_DATA : CROSS_NEITHER);
+        double p = giant ? 1.0 / 31 / 46 : 1.0 / 15;
+        assert_true(fabs(b.a.cross.p_chance / p - 1) < 1e-9);
+        assert_string_equal(b.a.cross.shared_ids[0], "48113");
+        release(&b);
+    }
+}
+
+/* Adds a row whose batch is `ids` to a run built by add_run. */
+static void passes(struct bench *b, size_t run, const char *ids)
+{
+    struct record r;
+    record_clear(&r);
+    record_set_u(&r, F_STEP, (uint64_t)b->a.runs[run].last_step + 1);
+    record_set_u(&r, F_TOKENS, 500);
+    record_set_u(&r, F_PEAK, 1u << 30);
+    record_set_s(&r, F_BATCH_IDS, str_of(ids));
+    series_append(b->series[run], &r);
+    b->a.runs[run].last_step += 1;
+}
+
+static void a_sample_that_had_passed_in_the_same_run_is_not_to_blame(void **state)
+{
+    (void)state;
+    struct bench b = {0};
+    add_run(&b, 1, 1, 120, true);
+    passes(&b, 0, "48113;1;2;3");
+    fails(&b.a.runs[0], "48113;7;8;9", NAN);
+    fails(add_run(&b, 2, 2, 2210, true), "11;48113;12;13", NAN);
+    seal(&b);
+    assert_int_equal(b.a.cross.says, CROSS_NEITHER);
+    assert_int_equal(b.a.cross.n_shared_ids, 0);
+    assert_string_equal(b.a.cross.text,
+                        "2 failing seeds died at steps 121 to 2210; what their batches share had passed "
+                        "earlier in the same run: neither the step nor the batch repeats");
+    release(&b);
+}
+
+static void the_failing_step_logged_before_it_died_is_no_pass(void **state)
+{
+    (void)state;
+    struct bench b = {0};
+    add_run(&b, 1, 1, 120, true);
+    passes(&b, 0, "48113;1;2;3");
+    fails(&b.a.runs[0], "48113;1;2;3", NAN);
+    b.a.runs[0].failure.step = b.a.runs[0].last_step;
+    fails(add_run(&b, 2, 2, 2210, true), "11;48113;12;13", NAN);
+    seal(&b);
+    assert_int_equal(b.a.cross.says, CROSS_DATA);
+    release(&b);
+}
+
 static void hashes_stand_in_for_ids(void **state)
 {
     (void)state;
@@ -273,6 +347,27 @@ static void without_content_the_largest_shapes_are_data(void **state)
     assert_int_equal(b.a.cross.by, BY_SHAPE);
     assert_int_equal(b.a.cross.says, CROSS_DATA);
     assert_true(fabs(b.a.cross.p_chance - pow(1.0 / 301, 2)) < 1e-9);
+    release(&b);
+}
+
+static void batches_in_order_of_size_have_no_rank(void **state)
+{
+    (void)state;
+    struct bench b = {0};
+    for (size_t i = 0; i < 2; i++) {
+        struct run_report *r = add_run(&b, (double)i, i + 1, 0, false);
+        for (size_t k = 0; k < 300 + 600 * i; k++) {
+            struct record row;
+            record_clear(&row);
+            record_set_u(&row, F_STEP, k);
+            record_set_u(&row, F_TOKENS, 100 + k);
+            series_append(b.series[i], &row);
+            r->last_step = (double)k;
+        }
+        fails(r, NULL, 4000);
+    }
+    seal(&b);
+    assert_int_equal(b.a.cross.says, CROSS_NOT_TESTABLE);
     release(&b);
 }
 
@@ -383,6 +478,10 @@ int main(void)
         cmocka_unit_test(a_repeated_seed_counts_once_among_others),
         cmocka_unit_test(unknown_seeds_with_the_same_order_are_the_same_run),
         cmocka_unit_test(sharing_samples_of_a_small_corpus_proves_nothing),
+        cmocka_unit_test(a_shared_sample_in_the_largest_batch_of_short_runs_is_data),
+        cmocka_unit_test(a_sample_that_had_passed_in_the_same_run_is_not_to_blame),
+        cmocka_unit_test(the_failing_step_logged_before_it_died_is_no_pass),
+        cmocka_unit_test(batches_in_order_of_size_have_no_rank),
         cmocka_unit_test(hashes_stand_in_for_ids),
         cmocka_unit_test(without_content_the_largest_shapes_are_data),
         cmocka_unit_test(without_content_ordinary_shapes_at_other_steps_are_neither),

@@ -103,7 +103,7 @@ static void the_earlier_time_counts_before_the_earlier_step(void **state)
     fails(&b.a.runs[1], b.series[1], 12, 150.0);
     seal(&b);
     struct job *jobs;
-    assert_int_equal(jobs_find(&jobs, &b.a), 1);
+    assert_int_equal(jobs_find(&jobs, &b.a.arena, &b.a), 1);
     assert_int_equal(jobs[0].n, 2);
     assert_int_equal(jobs[0].failed, 1);
     release(&b);
@@ -120,7 +120,7 @@ static void without_times_of_all_the_earlier_step_counts(void **state)
     add_rank(&b, "b", 0, 10, MiB);
     seal(&b);
     struct job *jobs;
-    assert_int_equal(jobs_find(&jobs, &b.a), 2);
+    assert_int_equal(jobs_find(&jobs, &b.a.arena, &b.a), 2);
     assert_int_equal(jobs[0].failed, 1);
     assert_int_equal(jobs[1].failed, JOB_NONE);
     release(&b);
@@ -137,7 +137,7 @@ static void a_device_oom_counts_before_a_rank_that_was_killed(void **state)
     fails(&b.a.runs[1], b.series[1], 10, NAN);
     seal(&b);
     struct job *jobs;
-    jobs_find(&jobs, &b.a);
+    jobs_find(&jobs, &b.a.arena, &b.a);
     assert_int_equal(jobs[0].failed, 1);
     release(&b);
 }
@@ -153,7 +153,7 @@ static void the_rank_out_of_line_is_named_with_those_that_stopped(void **state)
     seal(&b);
     ranks_fill(&b.a);
     struct job *jobs;
-    jobs_find(&jobs, &b.a);
+    jobs_find(&jobs, &b.a.arena, &b.a);
     double by;
     assert_int_equal(rank_out_of_line(&by, &b.a, &jobs[0]), 5);
     assert_true(fabs(by - 513 * MiB) < 1);
@@ -172,7 +172,7 @@ static void equal_ranks_have_none_out_of_line(void **state)
         add_rank(&b, "a", i, 10, (1000 + 5 * i) * MiB);
     seal(&b);
     struct job *jobs;
-    jobs_find(&jobs, &b.a);
+    jobs_find(&jobs, &b.a.arena, &b.a);
     double by;
     assert_int_equal(rank_out_of_line(&by, &b.a, &jobs[0]), JOB_NONE);
     assert_null(ranks_text(&b.a, &jobs[0]));
@@ -187,7 +187,7 @@ static void of_two_ranks_the_one_a_tenth_above_is_out_of_line(void **state)
     add_rank(&b, "a", 1, 10, 1000 * MiB);
     seal(&b);
     struct job *jobs;
-    jobs_find(&jobs, &b.a);
+    jobs_find(&jobs, &b.a.arena, &b.a);
     double by;
     assert_int_equal(rank_out_of_line(&by, &b.a, &jobs[0]), 0);
     assert_true(fabs(by - 200 * MiB) < 1);
