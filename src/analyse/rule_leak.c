@@ -54,7 +54,9 @@ static void cut_at_ceiling(const struct frame *f, double *y)
 {
     size_t n = f->train.n;
     double high = stats_max(y, n, NULL);
-    if (!(high > 0.95 * f->capacity) || !(high < 1.005 * f->capacity))
+    bool at_ceiling =
+        high > 0.95 * f->capacity || (f->room_measured && f->fail && !f->killed && high > 0.97 * f->room);
+    if (!at_ceiling || !(high < 1.005 * f->capacity))
         return;
     for (size_t i = f->warm + 8; i < n; i++)
         if (y[i] > 0.99 * high) {

@@ -29,6 +29,8 @@ static double *law_values(const struct run_ctx *c)
             y[i] = NAN;
         else if (grows && floor_v)
             y[i] -= floor_v[i] - base;
+        else if (grows && c->leak.column == F_PEAK && growth_climbs(&c->leak.floor))
+            y[i] -= c->leak.floor.slope * fmax(0, f->train.x[i] - c->leak.floor.onset);
     }
     return y;
 }
@@ -183,12 +185,12 @@ static void weigh(struct run_ctx *c)
     double spread = (p->p99 - p->p50) / f->room;
     double chance = 1.0 / ((double)f->train.n + 1);
     if (isfinite(p->percentile) && f->train.n >= 5) {
-        double rank = ramp(p->percentile, 88, 99);
+        double rank = ramp(p->percentile, 88, 99), scale = isfinite(f->room) ? f->room : f->peak_max;
         double env = c->out->peak.law.envelope_bytes;
         double reach = isfinite(p->predicted) ? (p->predicted + (isfinite(env) ? env : 0)) / f->room : NAN;
         double fits = isnan(reach) ? 0.85 : ramp(reach, 0.55, 0.92);
         double out =
-            isfinite(p->predicted) ? ramp((p->predicted - retained - p->p95) / f->room, -0.02, 0.03) : 0.8;
+            isfinite(p->predicted) ? ramp((p->predicted - retained - p->p95) / scale, -0.02, 0.03) : 0.8;
         p->p = 0.96 * rank * fmax(fits, 0.3 * ramp(p->need_ratio, 1.05, 1.2)) * (0.3 + 0.7 * out) *
                (1 - 2 * chance);
         if (p->need_ratio > 1.1 && p->percentile < 90)
@@ -322,8 +324,7 @@ void rule_peak(struct run_ctx *c)
     double *y = NULL;
     if (f->train.v[F_PEAK] && f->train.n >= 8) {
         y = law_values(c);
-        bool timed = c->leak.p > 0.4 && !f->train.v[F_ALLOCATED];
-        shape_best(&m, &p->fit, f, &f->train, y, timed ? f->train.x : NULL, f->train.n > 40 ? 2 : 0);
+        shape_best(&m, &p->fit, f, &f->train, y, f->train.n > 40 ? 2 : 0);
         p->has_fit = m.kind != SHAPE_NONE && (p->fit.r2 > 0.1);
     }
     if (m.kind == SHAPE_NONE && n_models > 0) {

@@ -166,39 +166,28 @@ static size_t sample_rows(size_t *rows, const struct shape_model *m, const doubl
     return kept;
 }
 
-/* Fits y on the model's terms (and time); the time term's share is left out of fit. */
-static bool fit_model(struct fit *fit, const struct shape_model *m, const double *y, const double *time,
-                      size_t warm, size_t n)
+/* Fits y on the model's terms. */
+static bool fit_model(struct fit *fit, const struct shape_model *m, const double *y, size_t warm, size_t n)
 {
     size_t *rows = mem_alloc((SAMPLE + 1) * sizeof *rows);
-    size_t got = sample_rows(rows, m, y, warm, n), terms = m->terms;
-    double *space = mem_alloc((got + 1) * (FIT_TERMS + 1) * sizeof *space);
+    size_t got = sample_rows(rows, m, y, warm, n);
+    double *space = mem_alloc((got + 1) * (FIT_TERMS + 1) * sizeof *space), *values = space + FIT_TERMS * got;
     const double *x[FIT_TERMS];
-    bool timed = time && terms < FIT_TERMS;
-    for (size_t k = 0; k < terms + timed; k++) {
+    for (size_t k = 0; k < m->terms; k++) {
         double *v = space + k * got;
         for (size_t i = 0; i < got; i++)
-            v[i] = k < terms ? m->x[k][rows[i]] : time[rows[i]];
+            v[i] = m->x[k][rows[i]];
         x[k] = v;
     }
-    double *values = space + FIT_TERMS * got;
     for (size_t i = 0; i < got; i++)
         values[i] = y[rows[i]];
-    bool ok = got >= 8 && fit_huber(fit, x, values, got, terms + timed, timed ? 1u << terms : 0);
-    if (ok && timed) {
-        double mid = 0;
-        for (size_t i = 0; i < got; i++)
-            mid += x[terms][i] / (double)got;
-        fit->base += fit->c[terms] * mid;
-        fit->c[terms] = 0;
-        fit->terms = terms;
-    }
+    bool ok = got >= 8 && fit_huber(fit, x, values, got, m->terms, 0);
     free(rows), free(space);
     return ok;
 }
 
 void shape_best(struct shape_model *best, struct fit *fit, const struct frame *f, const struct track *t,
-                const double *y, const double *time, size_t warm)
+                const double *y, size_t warm)
 {
     struct shape_model all[CANDIDATES];
     size_t n = shape_candidates(all, CANDIDATES, f, t);
@@ -207,7 +196,7 @@ void shape_best(struct shape_model *best, struct fit *fit, const struct frame *f
     for (size_t i = 0; i < n; i++) {
         struct fit got;
         shape_fill(&all[i], f, t);
-        bool ok = fit_model(&got, &all[i], y, time, warm, t->n);
+        bool ok = fit_model(&got, &all[i], y, warm, t->n);
         bool moves = got.c[0] > 0 || got.c[1] > 0;
         double lead = all[i].kind == SHAPE_TOKENS || all[i].kind == SHAPE_BATCH ? 0.01 : 0.002;
         if (ok && moves && got.r2 > (best->kind == SHAPE_NONE ? 0.02 : fit->r2 + lead)) {
@@ -226,7 +215,7 @@ void shape_best(struct shape_model *best, struct fit *fit, const struct frame *f
         if (with.terms > FIT_TERMS)
             continue;
         shape_fill(&with, f, t);
-        if (fit_model(&got, &with, y, time, warm, t->n) && got.r2 > fit->r2 + 0.02 &&
+        if (fit_model(&got, &with, y, warm, t->n) && got.r2 > fit->r2 + 0.02 &&
             1 - got.r2 < 0.6 * (1 - fit->r2)) {
             shape_release(best);
             *best = with;

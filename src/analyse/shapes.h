@@ -37,9 +37,8 @@ bool shape_of_failure(double *values, const struct shape_model *m, const struct 
 /* Terms of a batch of given size and length (text kinds), or pixels per side squared. */
 void shape_of_batch(double *values, const struct shape_model *m, double batch, double len);
 /* The model that explains y (over the track's rows) best, fitted; kind SHAPE_NONE when none explains a
- * good part. Rows before `warm` and missing ones are left out; time (may be NULL) is fitted beside the
- * shapes and left in y. */
+ * good part. Rows before `warm` and missing ones are left out. */
 void shape_best(struct shape_model *best, struct fit *fit, const struct frame *f, const struct track *t,
-                const double *y, const double *time, size_t warm);
+                const double *y, size_t warm);
 
 #endif
