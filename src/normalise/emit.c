@@ -42,6 +42,8 @@ static void emit_header(struct rows *r, const struct record *rec)
     struct record h;
     record_part(&h, rec, r->header_mask, false);
     record_set_u(&h, F_OOMLOG, 1);
+    if (r->syntax == SYNTAX_TEXT)
+        record_unset(&h, F_RANK); /* each line says its own, or none */
     if (r->m->peak_reset.n && !record_has(&h, F_PEAK_RESET))
         record_set_s(&h, F_PEAK_RESET, r->m->peak_reset);
     if (r->m->framework.n && !record_has(&h, F_FRAMEWORK))
@@ -95,7 +97,9 @@ static size_t set_figures(struct record *rec, const struct oom_message *msg, str
 
 static void send(struct rows *r, const struct record *rec, const struct process_use *processes, size_t n)
 {
-    need_header(r, rec);
+    /* checkpoints of a text log stand beside the records of another format, whose header counts */
+    if (r->syntax != SYNTAX_TEXT || !record_has(rec, F_LABEL) || r->settings->n_sets)
+        need_header(r, rec);
     r->has_memory |= (rec->have & r->memory_mask) != 0;
     r->records++;
     if (!record_has(rec, F_EVENT))
@@ -122,9 +126,10 @@ static void make_global_step(struct rows *r, struct record *rec)
         r->epoch_steps = r->iter_last;
     r->epoch_last = epoch;
     r->iter_last = step;
-    double epochs = epoch - r->epoch0;
-    if (epochs > 0 && !isnan(r->epoch_steps))
-        step += epochs * r->epoch_steps;
+    double epochs = epoch - r->epoch0, told = record_number(rec, F_STEPS_PER_EPOCH);
+    double length = isnan(told) ? r->epoch_steps : told;
+    if (epochs > 0 && !isnan(length))
+        step += epochs * length;
     if (step < 9007199254740992.0)
         record_set_u(rec, F_STEP, (uint64_t)step);
 }
@@ -144,6 +149,10 @@ static void find_rank(struct rows *r, struct record *rec)
 {
     if (record_has(rec, F_RANK))
         return;
+    if (!isnan(r->line_rank)) {
+        record_set_u(rec, F_RANK, (uint64_t)r->line_rank);
+        return;
+    }
     if (r->gpu_text.n) {
         uint64_t ordinal = gpu_ordinal(r, r->gpu_text);
         record_set_u(rec, F_RANK, ordinal);
@@ -230,6 +239,8 @@ static void finish(struct rows *r, struct record *rec)
         return;
     }
     find_rank(r, rec);
+    if (!isnan(r->line_time) && !record_has(rec, F_TIME))
+        record_set_d(rec, F_TIME, r->line_time);
     if (r->defaults.r.have && is_train(rec) && !record_has(rec, F_EVENT)) {
         uint64_t missing = r->defaults.r.have & ~rec->have;
         for (uint64_t bits = missing; bits; bits &= bits - 1) {
@@ -339,20 +350,43 @@ static bool told_already(const struct rows *r, const struct oom_message *msg)
            same_figure(last->reserved, msg->reserved) && same_figure(last->device, msg->device);
 }
 
-void emit_oom_text(struct rows *r, const struct oom_message *msg, uint64_t line)
+void emit_oom(struct rows *r, const struct oom_message *msg, uint64_t line, double rank, bool recovered)
 {
     struct record rec;
     struct process_use processes[OOM_PROCESS_MAX];
-    if (told_already(r, msg))
-        return;
     record_clear(&rec);
     rec.at = (struct place){r->file, line, 0};
     record_set_s(&rec, F_EVENT, STR_LIT("oom"));
     if (msg->text.n)
         record_set_s(&rec, F_MESSAGE, msg->text);
+    if (!isnan(rank))
+        record_set_u(&rec, F_RANK, (uint64_t)rank);
+    if (recovered)
+        record_set_u(&rec, F_RECOVERED, 1);
     size_t n = set_figures(&rec, msg, processes);
     apply_sets(r, &rec, false, false);
     send(r, &rec, processes, n);
+}
+
+void emit_oom_text(struct rows *r, const struct oom_message *msg, uint64_t line)
+{
+    if (told_already(r, msg))
+        return;
+    emit_oom(r, msg, line, NAN, false);
     *r->last_oom = *msg;
     r->has_last_oom = true;
+}
+
+void emit_kill(struct rows *r, struct str text, uint64_t line, double rank)
+{
+    struct record rec;
+    record_clear(&rec);
+    rec.at = (struct place){r->file, line, 0};
+    record_set_s(&rec, F_EVENT, STR_LIT("kill"));
+    record_set_u(&rec, F_SIGNAL, 9);
+    if (!isnan(rank))
+        record_set_u(&rec, F_RANK, (uint64_t)rank);
+    record_set_s(&rec, F_MESSAGE, text);
+    apply_sets(r, &rec, false, false);
+    send(r, &rec, NULL, 0);
 }

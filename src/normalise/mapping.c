@@ -1,5 +1,6 @@
 #include "normalise/mapping.h"
 #include "normalise/json_place.h"
+#include "read/text_match.h"
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -493,6 +494,101 @@ static void parse_samples(struct parse *p, const cJSON *v)
     p->m->samples = list;
 }
 
+/* Keys and texts: {"phase": "eval"}. */
+static const struct map_value *parse_pairs(struct parse *p, const cJSON *v, size_t *n)
+{
+    *n = 0;
+    if (!is_object(p, v))
+        return NULL;
+    struct map_value *list = arena_alloc(p->a, ((size_t)cJSON_GetArraySize(v) + 1) * sizeof *list);
+    for (const cJSON *k = v->child; k; k = k->next) {
+        enter_key(p, k->string);
+        list[*n].from = arena_str(p->a, str_of(k->string));
+        list[(*n)++].to = text_of(p, k);
+        leave(p);
+    }
+    return list;
+}
+
+static void parse_use(struct parse *p, struct map_pattern *t, const cJSON *v)
+{
+    static const char *const words[] = {"record", "next", "keep", "begin", "part"};
+    struct str s = text_of(p, v);
+    for (int i = 0; i < 5; i++)
+        if (str_is(s, words[i])) {
+            t->use = (enum map_use)i;
+            return;
+        }
+    complain(p, "unknown use, expected record, next, keep, begin or part");
+}
+
+/* The pattern itself must be one, and its groups must have names. */
+static void check_re(struct parse *p, struct str re)
+{
+    const char *error;
+    size_t at;
+    struct text_match *m = text_match_new(re, false, &error, &at, p->a);
+    if (!m)
+        complain(p, "no pattern: %s (at offset %zu of it)", error, at);
+    text_match_free(m);
+}
+
+static const struct str *parse_lookups(struct parse *p, const cJSON *v, size_t *n)
+{
+    const struct str *list = texts_of(p, v, n);
+    for (size_t i = 0; i < *n; i++)
+        if (list[i].n < MAP_HAS_MIN)
+            complain(p,
+                     "\"%s\" is too short, expected a text of 3 bytes or more that lines of this kind hold",
+                     list[i].p);
+    if (*n > 8)
+        complain(p, "at most 8 texts");
+    return list;
+}
+
+static void parse_pattern(struct parse *p, struct map_pattern *t, const cJSON *v)
+{
+    if (!is_object(p, v))
+        return;
+    for (const cJSON *k = v->child; k; k = k->next) {
+        enter_key(p, k->string);
+        if (!strcmp(k->string, "re")) {
+            t->re = text_of(p, k);
+            check_re(p, t->re);
+        } else if (!strcmp(k->string, "has")) {
+            t->has = parse_lookups(p, k, &t->n_has);
+        } else if (!strcmp(k->string, "after")) {
+            t->after = parse_lookups(p, k, &t->n_after);
+        } else if (!strcmp(k->string, "set")) {
+            t->set = parse_pairs(p, k, &t->n_set);
+        } else if (!strcmp(k->string, "use")) {
+            parse_use(p, t, k);
+        } else if (!strcmp(k->string, "before")) {
+            t->before = text_of(p, k);
+        } else {
+            unknown_key(p, "re, has, after, set, use, before");
+        }
+        leave(p);
+    }
+    if (!t->re.n || !t->n_has)
+        complain(p, "a pattern needs \"re\" and \"has\" (a text that a matching line holds)");
+}
+
+static void parse_patterns(struct parse *p, const cJSON *v)
+{
+    if (!cJSON_IsArray(v) || cJSON_GetArraySize(v) > MAP_PATTERN_MAX) {
+        complain(p, "expected a list of at most %d patterns [ ]", MAP_PATTERN_MAX);
+        return;
+    }
+    struct map_pattern *list = arena_alloc(p->a, ((size_t)cJSON_GetArraySize(v) + 1) * sizeof *list);
+    for (const cJSON *item = v->child; item; item = item->next) {
+        enter_item(p, p->m->n_patterns);
+        parse_pattern(p, &list[p->m->n_patterns++], item);
+        leave(p);
+    }
+    p->m->patterns = list;
+}
+
 static void parse_peak_reset(struct parse *p, const cJSON *v)
 {
     struct str s = text_of(p, v);
@@ -514,6 +610,7 @@ static void parse_options(struct parse *p, const cJSON *v)
         {"step_in_epoch", offsetof(struct mapping, step_in_epoch)},
         {"step_of_train", offsetof(struct mapping, step_of_train)},
         {"by_time", offsetof(struct mapping, by_time)},
+        {"redraws", offsetof(struct mapping, redraws)},
     };
     if (!is_object(p, v))
         return;
@@ -523,7 +620,7 @@ static void parse_options(struct parse *p, const cJSON *v)
         while (i < sizeof table / sizeof *table && strcmp(k->string, table[i].name))
             i++;
         if (i == sizeof table / sizeof *table)
-            unknown_key(p, "loose, own, oom_words, step_in_epoch, step_of_train, by_time");
+            unknown_key(p, "loose, own, oom_words, step_in_epoch, step_of_train, by_time, redraws");
         else
             *(bool *)((char *)p->m + table[i].offset) = bool_of(p, k);
         leave(p);
@@ -546,6 +643,8 @@ static void parse_top(struct parse *p, const cJSON *root)
             parse_detect(p, k);
         else if (!strcmp(name, "layout"))
             parse_layout(p, k);
+        else if (!strcmp(name, "patterns"))
+            parse_patterns(p, k);
         else if (!strcmp(name, "fields"))
             parse_fields(p, k);
         else if (!strcmp(name, "sums"))
@@ -561,8 +660,10 @@ static void parse_top(struct parse *p, const cJSON *root)
         else if (!strcmp(name, "samples"))
             parse_samples(p, k);
         else
-            unknown_key(p, "name, title, reader, detect, layout, fields, sums, phase, peak_reset, framework, "
-                           "options, samples");
+            unknown_key(
+                p,
+                "name, title, reader, detect, layout, patterns, fields, sums, phase, peak_reset, framework, "
+                "options, samples");
         leave(p);
     }
 }
@@ -583,8 +684,9 @@ static void check_complete(struct parse *p)
         complain(p, "a mapping needs \"fields\"");
     if (m->reads[SYNTAX_TEXT] && !m->n_samples)
         complain(p, "a text format needs \"samples\": lines and the records they must give");
-    else if (m->reads[SYNTAX_TEXT])
-        complain(p, "the reader \"text\" takes no mappings");
+    if (m->reads[SYNTAX_TEXT] != (m->n_patterns > 0))
+        complain(p, m->n_patterns ? "\"patterns\" are for the reader \"text\""
+                                  : "a text format needs \"patterns\"");
 }
 
 struct mapping *mapping_parse(const char *origin, struct str text, struct arena *a, struct diag *d)

@@ -65,6 +65,33 @@ struct map_sum {
     size_t n_operands;
 };
 
+/* What a match of a text pattern is for. */
+enum map_use {
+    MAP_USE_RECORD, /* a record */
+    MAP_USE_NEXT,   /* its values are added to the next record */
+    MAP_USE_KEEP,   /* and to all that follow, until they are matched again */
+    MAP_USE_BEGIN,  /* the first line of a record that stands over several lines */
+    MAP_USE_PART    /* a further line of one */
+};
+
+enum {
+    MAP_PATTERN_MAX = 32,
+    MAP_HAS_MIN = 3 /* [B] of a text in "has" */
+};
+
+/* A pattern of a text format: its named groups are keys, as columns are. */
+struct map_pattern {
+    struct str re;
+    const struct str *has; /* n_has texts, one of which a line that matches holds */
+    size_t n_has;
+    const struct map_value *set; /* n_set keys and what they are in each record */
+    size_t n_set;
+    enum map_use use;
+    struct str before;       /* key whose value is the line before; empty: none */
+    const struct str *after; /* n_after texts; lines count only once one of them was seen; none: always */
+    size_t n_after;
+};
+
 struct map_sample {
     struct str input;   /* what a file of this format could hold */
     struct str records; /* JSON list of the records it must give */
@@ -94,7 +121,10 @@ struct mapping {
     bool oom_words;         /* any column may hold "OOM" */
     bool step_in_epoch;     /* the writer's step starts again with each epoch */
     bool step_of_train;     /* rows without a step stand at the last train step */
+    bool redraws;           /* progress bars: a line for the step just read is no new record */
     bool by_time;           /* GPUs without an index take turns within one moment */
+    const struct map_pattern *patterns; /* of a text format */
+    size_t n_patterns;
     const struct map_rule *rules;
     size_t n_rules;
     const struct map_phase *prefixes, *present, *absent;

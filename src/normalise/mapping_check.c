@@ -2,6 +2,7 @@
 #include "normalise/normalise.h"
 #include "normalise/sniff.h"
 #include "normalise/source_run.h"
+#include "normalise/text_rows.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -82,6 +83,14 @@ static bool is_recognised(const struct check *c, struct str input)
     struct sniff s;
     if (c->m->detect.score == 0)
         return true;
+    if (c->m->n_patterns) {
+        struct text_outcome out;
+        text_rows_try(&out, NULL, c->m, input);
+        if (!out.matched)
+            diag_add(c->d, DIAG_BAD_SAMPLE, place_of(c), "no pattern matches a line of sample %zu",
+                     c->sample);
+        return out.matched > 0;
+    }
     if (syntax == SYNTAX_COUNT || syntax == SYNTAX_TEXT) {
         diag_add(c->d, DIAG_BAD_SAMPLE, place_of(c),
                  "sample %zu is read as %s, which is not what \"reader\" says", c->sample,

@@ -4,6 +4,7 @@
 #include "normalise/sniff.h"
 #include "normalise/source_run.h"
 #include "normalise/steps_from_trace.h"
+#include "normalise/text_rows.h"
 #include "read/snapshot.h"
 #include <stdlib.h>
 
@@ -39,13 +40,10 @@ static const char *names_seen(const struct rows *r, struct arena *a)
 static void say_no_memory(const struct rows *r, const char *path, enum syntax syntax, struct arena *a,
                           struct diag *d)
 {
-    if (syntax == SYNTAX_TEXT)
-        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
-                 "no memory figure in this text: no out-of-memory message was found in it");
-    else
-        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
-                 "no memory figure in this file; its keys: %s; say which is one with --map FIELD=COLUMN:UNIT",
-                 names_seen(r, a));
+    (void)syntax;
+    diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
+             "no memory figure in this file; its keys: %s; say which is one with --map FIELD=COLUMN:UNIT",
+             names_seen(r, a));
 }
 
 static void take_notes(struct input_info *info, const struct diag *d, size_t from, const struct rows *r,
@@ -86,12 +84,6 @@ static int read_source(struct input_info *info, struct source *source, enum synt
                        const struct normalise_settings *settings, struct arena *a, struct diag *d,
                        struct rows *rows)
 {
-    static const struct mapping text_mapping = {.name = "text",
-                                                .title = "out-of-memory messages in any text",
-                                                .origin = "built in",
-                                                .built_in = true};
-    if (!m)
-        m = &text_mapping;
     struct read_layout layout = layout_of(m, sniff);
     rows_init(rows, m, syntax, info->name, sniff->head, settings, sink, a, d);
     struct row_handler h = {rows, rows_key, rows_row, rows_text};
@@ -106,6 +98,45 @@ static int read_source(struct input_info *info, struct source *source, enum synt
     return rows->records ? 0 : -1;
 }
 
+/* A text log: whatever its lines hold. m: that format alone, or NULL. */
+static int read_text_source(struct input_info *info, struct source *source, const struct mapping *m,
+                            const struct record_sink *sink, const struct normalise_settings *settings,
+                            struct arena *a, struct diag *d)
+{
+    struct text_outcome out;
+    struct text_rows *t = text_rows_new(settings->mappings, m, info->name, settings, sink, a, d);
+    struct row_handler h = {t, NULL, NULL, text_rows_line};
+    read_rows(source, SYNTAX_TEXT, NULL, &h, &info->skipped, d);
+    text_rows_end(t);
+    text_rows_outcome(&out, t);
+    text_rows_free(t);
+    info->records = out.records;
+    info->has_memory = out.has_memory;
+    info->format = out.format;
+    info->built_in = out.built_in;
+    if (out.own)
+        diag_add(d, DIAG_OWN_FORMAT, whole(info->name), "read with the format \"%s\" from %s", out.own->name,
+                 out.own->origin);
+    if (out.has_memory)
+        return 0;
+    diag_add(
+        d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
+        "no memory figure in this text: no line of a format that is known, and no out-of-memory message; "
+        "--list-formats lists the formats, oomreport-formats(5) says how to describe one");
+    return out.records ? 0 : -1;
+}
+
+/* Lines that a text format knows can look like a table or like records to a reader that knows none. */
+static bool is_text_after_all(enum syntax syntax, const struct mapping *m, const struct mapping_set *set,
+                              struct str head)
+{
+    struct text_outcome out;
+    if (syntax == SYNTAX_TEXT || !set || (m && m->detect.score >= 50))
+        return false;
+    text_rows_try(&out, set, NULL, head);
+    return out.matched > 0 && out.has_memory;
+}
+
 /* A memory snapshot: what it says becomes a trace, and its steps become records. */
 static int read_snapshot(struct input_info *info, const struct record_sink *sink, struct source *source,
                          enum snapshot_form form, struct arena *a, struct diag *d)
@@ -118,7 +149,8 @@ static int read_snapshot(struct input_info *info, const struct record_sink *sink
         info->records = steps_from_trace(info->trace, sink);
         info->has_memory = info->records > 0;
         if (!info->has_memory)
-            diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(info->name), "a memory snapshot without segments and events");
+            diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
+                     "a memory snapshot without segments and events");
     }
     take_notes(info, d, from, NULL, a);
     return info->has_memory ? 0 : -1;
@@ -150,11 +182,27 @@ int normalise_source(struct input_info *info, const struct record_sink *sink, st
         return -1;
     }
     sniff_init(&sniff, syntax, head);
-    if (!m && settings->format && syntax != SYNTAX_TEXT)
-        m = named_mapping(settings, a, d);
+    const struct mapping *named = m;
+    if (!m && settings->format)
+        named = m = named_mapping(settings, a, d);
     else if (!m && syntax != SYNTAX_TEXT)
         m = settings->mappings ? sniff_choose(&sniff, settings->mappings) : NULL;
-    if (!m && syntax != SYNTAX_TEXT)
+    if (named && named->n_patterns && !named->reads[syntax])
+        syntax = SYNTAX_TEXT;
+    if (!named && is_text_after_all(syntax, m, settings->mappings, head)) {
+        syntax = SYNTAX_TEXT;
+        m = NULL;
+    }
+    if (m && !m->n_patterns && syntax == SYNTAX_TEXT)
+        m = NULL; /* errors only */
+    if (syntax == SYNTAX_TEXT) {
+        rc = read_text_source(info, source, m, sink, settings, a, d);
+        take_notes(info, d, from, NULL, a);
+        free(rows);
+        sniff_release(&sniff);
+        return rc;
+    }
+    if (!m)
         diag_add(
             d, DIAG_NOT_RECOGNISED, whole(info->name),
             "%s in no format that is known; --list-formats lists those, --format FILE gives one of your own",
@@ -165,7 +213,7 @@ int normalise_source(struct input_info *info, const struct record_sink *sink, st
         diag_add(d, DIAG_OWN_FORMAT, whole(info->name), "read with the format \"%s\" from %s", m->name,
                  m->origin);
     take_notes(info, d, from, rc == 0 ? rows : NULL, a);
-    if (m || syntax == SYNTAX_TEXT)
+    if (m)
         rows_release(rows);
     free(rows);
     sniff_release(&sniff);

@@ -41,7 +41,8 @@ void rows_init(struct rows *r, const struct mapping *m, enum syntax syntax, cons
     r->groups = mem_alloc(GROUPS_MAX * sizeof *r->groups);
     r->groups[0] = (struct group){0};
     r->n_groups = 1;
-    r->epoch0 = r->epoch_steps = r->last_train_step = r->epoch_last = r->iter_last = NAN;
+    r->epoch0 = r->epoch_steps = r->last_train_step = r->epoch_last = r->iter_last = r->line_rank =
+        r->line_time = NAN;
     r->last_oom = mem_zero(1, sizeof *r->last_oom);
     r->turns = 1;
     r->set_capacity = NAN;

@@ -81,6 +81,7 @@ struct rows {
     struct str oom_text, gpu_text;
     bool oom;
     struct buf ids, host, message;
+    double line_rank, line_time; /* of a text line's prefix; NAN */
 
     /* what went before */
     struct held header; /* in force */
@@ -114,6 +115,8 @@ struct str cells_word(const struct binding *b, struct str text);
 /* emit.c: completes the records of the row and sends them on. */
 void emit_row(struct rows *r, bool is_row);
 void emit_oom_text(struct rows *r, const struct oom_message *msg, uint64_t line);
+void emit_oom(struct rows *r, const struct oom_message *msg, uint64_t line, double rank, bool recovered);
+void emit_kill(struct rows *r, struct str text, uint64_t line, double rank);
 
 /* The group of a phase and an index, made when it is new; 0 when there are too many. */
 unsigned rows_group(struct rows *r, struct str phase, bool has_phase, bool has_index, uint64_t index);

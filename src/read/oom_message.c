@@ -1,4 +1,5 @@
 #include "read/oom_message.h"
+#include "read/oom_other.h"
 #include "read/wrapped.h"
 #include <math.h>
 
@@ -396,7 +397,7 @@ static bool async_block(struct oom_message *m, struct str t, size_t words, struc
     return true;
 }
 
-bool oom_message_find(struct oom_message *out, struct str text, size_t from)
+static bool find_in_allocator(struct oom_message *out, struct str text, size_t from)
 {
     clear(out);
     for (size_t i = from; i < text.n; i++) {
@@ -412,4 +413,16 @@ bool oom_message_find(struct oom_message *out, struct str text, size_t from)
     }
     clear(out);
     return false;
+}
+
+bool oom_message_find(struct oom_message *out, struct str text, size_t from)
+{
+    struct oom_message other;
+    bool found = find_in_allocator(out, text, from);
+    clear(&other);
+    if (from >= text.n || !oom_other_find(&other, text, from))
+        return found;
+    if (!found || other.text.p < out->text.p)
+        *out = other;
+    return true;
 }

@@ -42,7 +42,7 @@ home() { # HEADER-REGEX FILE-REGEX
     [ -z "$found" ] || say "$1 is included outside its home: "$found
 }
 home 'csv\.h' 'read/read_csv\.c'
-home 'pcre2\.h' 'read/read_text\.c'
+home 'pcre2\.h' 'read/text_match\.c'
 home 'cairo[a-z-]*\.h|ft2build\.h' 'draw/canvas_cairo\.c'
 home 'png\.h' 'draw/png\.c'
 home 'zlib\.h' '(read/bytes|draw/png)\.c'
