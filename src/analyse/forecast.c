@@ -22,6 +22,7 @@ struct adds {
     double v[SAMPLE + 1]; /* n, ascending */
     size_t n;
     double high, scale, shape;
+    double most;  /* no batch adds more; INFINITY where larger ones may come */
     double drift; /* [B/x] of what a step adds, where batches come in order of size */
 };
 
@@ -29,6 +30,11 @@ struct adds {
 struct climb {
     double x, level;  /* a point */
     double slope, se; /* [B/x] */
+};
+
+/* Where the tested column stands when an allocation fails [B]. */
+struct ceiling {
+    double at, slack; /* 90 % of runs within slack */
 };
 
 struct outlook {
@@ -80,38 +86,97 @@ static void take_drift(struct adds *a, const struct frame *f, size_t n)
     a->n = m;
 }
 
-/* From the first n train rows; the failing batch is one more, if its need is known. */
+/* Memory that a column holds and does not give back between steps. */
+static bool held(const struct run_ctx *c)
+{
+    enum field k = c->leak.column;
+    return k == F_RESERVED || k == F_PEAK_RESERVED || k == F_DEVICE_USED ||
+           (k == F_PEAK && c->f->reset == PEAK_RESET_NEVER);
+}
+
+/* From the first n train rows. Held memory has the batches in it already. */
 static void adds_init(struct adds *a, const struct run_ctx *c, const double *y, size_t n,
-                      const struct growth *g, bool with_failure)
+                      const struct growth *g)
 {
     const struct frame *f = c->f;
     size_t stride = n / SAMPLE + 1;
-    const double *p = f->peak_known ? f->train.v[f->peak_field] : NULL;
-    bool cumulative = f->peak_field != F_PEAK || f->reset == PEAK_RESET_NEVER;
-    a->n = 0;
-    a->drift = 0;
-    for (size_t i = f->warm; p && !cumulative && i < n && a->n < SAMPLE; i += stride) {
+    const double *p = f->peak_field == F_PEAK && f->reset != PEAK_RESET_NEVER ? f->train.v[F_PEAK] : NULL;
+    *a = (struct adds){.most = INFINITY};
+    if (held(c)) {
+        a->n = 1;
+        return;
+    }
+    for (size_t i = f->warm; p && i < n && a->n < SAMPLE; i += stride) {
         double floor_now = c->leak.column == F_ALLOCATED && f->micro < 2 ? y[i] : line_at(g, f->train.x[i]);
         if (isfinite(p[i]) && isfinite(floor_now))
             a->v[a->n++] = p[i] - floor_now;
     }
     if (a->n > 16 && c->leak.sorted)
         take_drift(a, f, n);
-    if (a->n > 0 && with_failure) {
-        double level = growth_climbs(g) ? line_at(g, f->fail_x) : y[n - 1];
-        double need = fmax(f->at.need, isfinite(c->peak.predicted) ? c->peak.predicted : 0) - level;
-        if (isfinite(need) && need > 0)
-            a->v[a->n++] = need;
+    if (a->n > 0)
+        fit_tail(a);
+}
+
+/* Least distance of two columns in the first n rows [B]: device used less reserved is what is outside the
+ * framework. */
+static double least_between(const struct frame *f, size_t n, enum field high, enum field low)
+{
+    const double *u = f->train.v[high], *r = f->train.v[low];
+    double least = NAN;
+    for (size_t i = 0; u && r && i < n; i++)
+        if (u[i] >= r[i])
+            least = fmin(least, u[i] - r[i]);
+    return least;
+}
+
+/* Outside the framework: as logged, else what a clean process needs (context and libraries, 0.4 to 1 GiB), no
+ * more than the device's use over the peak leaves. Inside: a hundredth of the device is cached and of no use
+ * when memory is short. Held memory may pass the ceiling before that, as caches are given back first. */
+static struct ceiling ceiling_of(const struct run_ctx *c, size_t n)
+{
+    const struct frame *f = c->f;
+    double all = f->capacity, outside = least_between(f, n, F_DEVICE_USED, F_RESERVED);
+    struct ceiling k = {NAN, 0.004 * all};
+    if (isnan(outside)) {
+        double most = least_between(f, n, F_DEVICE_USED, F_PEAK);
+        outside = fmin(fmin(0.65 * GIB, 0.08 * all), isnan(most) ? INFINITY : most);
+        k.slack += fmin(0.2 * GIB, 0.03 * all);
     }
-    if (a->n == 0)
-        return;
-    qsort(a->v, a->n, sizeof *a->v, ascending);
-    fit_tail(a);
+    switch (c->leak.column) {
+    case F_DEVICE_USED:
+        k = (struct ceiling){1.014 * all, 0.012 * all};
+        break;
+    case F_RESERVED:
+    case F_PEAK_RESERVED:
+        k.at = all - outside + 0.01 * all;
+        k.slack += 0.002 * all;
+        break;
+    default:
+        k.at = all - outside - 0.01 * all;
+        if (f->peak_field == F_PEAK) {
+            double fitted = stats_max(f->train.v[F_PEAK], n, NULL);
+            k.at = fitted > k.at && fitted <= all ? fitted : k.at;
+        }
+    }
+    return k;
+}
+
+/* Half of what the n rows spread about the line: a record comes before or after its time by as much. */
+static double spread(const struct run_ctx *c, const double *y, size_t n, const struct growth *g)
+{
+    size_t from = c->f->warm, stride = n / SAMPLE + 1, got = 0;
+    double d[SAMPLE];
+    for (size_t i = from; i < n && got < SAMPLE; i += stride)
+        if (isfinite(y[i]))
+            d[got++] = y[i] - line_at(g, c->f->train.x[i]);
+    return got > 1 ? stats_mad_sd(d, got) : 0;
 }
 
 /* Chance that a batch adds more than t. */
 static double adds_more(const struct adds *a, double t)
 {
+    if (t >= a->most)
+        return 0;
     if (t >= a->high) {
         double z = a->scale > 0 ? (t - a->high) / a->scale : INFINITY;
         double base = 1 + a->shape * z;
@@ -130,15 +195,16 @@ static double adds_more(const struct adds *a, double t)
     return (double)(a->n - lo) / (double)a->n;
 }
 
-/* x at which the chance to have failed reaches q, from x0 on; `latest` where it is certain. */
+/* x at which the chance to have failed reaches q, from x0 on; `latest` where it is certain. What is added is
+ * of `every` steps together. */
 static double passage(const struct adds *a, const struct climb *m, double ceiling, double x0, double latest,
-                      double q)
+                      double q, double every)
 {
     double h = 0, goal = -log(1 - q), dx = (latest - x0) / GRID;
     for (int i = 0; i < GRID; i++) {
         double x = x0 + (i + 0.5) * dx;
         double p = fmin(adds_more(a, ceiling - m->level - m->slope * (x - m->x)), 0.999);
-        double step = -log(1 - p) * dx;
+        double step = -log(1 - p) * dx / every;
         if (h + step >= goal)
             return x0 + (i + (step > 0 ? (goal - h) / step : 0)) * dx;
         h += step;
@@ -176,6 +242,30 @@ static double moved(const struct climb *m, double x, double ref, double z)
     return ref + (x - ref) * m->slope / fmax(s, 0.2 * m->slope);
 }
 
+static double root_of_squares(double a, double b, double c)
+{
+    return sqrt(a * a + b * b + c * c);
+}
+
+/* 90 % of runs: the batches to come (larger than any so far, or none as large), the ceiling and the slope are
+ * uncertain, each by itself, so that their distances add in squares. */
+static void widen(struct outlook *o, struct adds *a, const struct climb *m, const struct ceiling *k,
+                  double x0, double latest, double every, double ref)
+{
+    double mid = passage(a, m, k->at, x0, latest, 0.5, every), shape = a->shape, scale = a->scale;
+    a->shape = fmin(a->shape + 0.05, 0.2);
+    a->scale *= 1.05;
+    double low = passage(a, m, k->at, x0, latest, 0.05, every);
+    a->most = a->v[a->n - 1] + 1;
+    a->shape = shape;
+    a->scale = scale;
+    double high = passage(a, m, k->at, x0, latest, 0.95, every);
+    double room = k->slack / m->slope;
+    o->step = mid;
+    o->low = mid - root_of_squares(mid - fmin(low, mid), room, mid - moved(m, mid, ref, 1.64));
+    o->high = mid + root_of_squares(fmax(high, mid) - mid, room, moved(m, mid, ref, -1.64) - mid);
+}
+
 /* from: NAN: what follows the n rows, given that the run got so far; else the whole run from that x. */
 static struct outlook look(const struct run_ctx *c, const double *y, size_t n, const struct growth *g,
                            double from)
@@ -184,26 +274,21 @@ static struct outlook look(const struct run_ctx *c, const double *y, size_t n, c
     struct outlook o = {NAN, NAN, NAN};
     struct climb m;
     struct adds *a = mem_alloc(sizeof *a);
-    bool whole = isfinite(from);
-    adds_init(a, c, y, n, g, whole && f->fail);
-    bool flat = c->leak.column == F_PEAK && f->reset == PEAK_RESET_NEVER;
-    if (flat) {
-        a->v[0] = a->high = a->scale = a->drift = 0;
-        a->n = 1;
-    }
-    if (a->n > 0 && isfinite(f->room) && climb_of(&m, c, y, n, g)) {
+    adds_init(a, c, y, n, g);
+    if (a->n > 0 && isfinite(f->capacity) && climb_of(&m, c, y, n, g)) {
         m.slope += a->drift;
         m.se += 0.25 * a->drift;
-        double gap = f->fail && f->at.gap < 0.05 * f->capacity ? f->at.gap : 0.01 * f->capacity;
-        double slack = f->room_measured ? 0.003 * f->capacity : fmin(0.45 * GIB, 0.02 * f->capacity);
-        double ceiling = f->room - (isfinite(gap) ? gap : 0), x0 = whole ? from : m.x;
-        double latest = fmax(x0, m.x + (ceiling - m.level - a->v[a->n / 20]) / m.slope) + 1;
+        struct ceiling k = ceiling_of(c, n);
+        if (held(c))
+            k.slack += 0.5 * spread(c, y, n, g);
+        double x0 = isfinite(from) ? from : m.x;
+        double latest = fmax(x0, m.x + (k.at - m.level - a->v[a->n / 20]) / m.slope) + 1;
         double ref = fmax(g->onset, f->train.x[0]);
-        o.step = fmax(x0, passage(a, &m, ceiling, x0, latest, 0.5));
-        o.low = passage(a, &m, ceiling - slack, x0, latest, 0.05);
-        o.high = passage(a, &m, ceiling + slack, x0, latest + slack / m.slope, 0.95);
-        o.low = fmax(x0, moved(&m, o.low, ref, 1.28) - 1);
-        o.high = fmax(o.step, moved(&m, o.high, ref, -1.28) + 1);
+        bool together = f->reset == PEAK_RESET_INTERVAL && f->peak_field == F_PEAK && !held(c);
+        widen(&o, a, &m, &k, x0, latest, together ? fmax(1, f->stride) : 1, ref);
+        o.step = fmax(x0, o.step);
+        o.low = fmax(x0, o.low - 1);
+        o.high = fmax(o.step, o.high + 1);
     }
     free(a);
     return o;
