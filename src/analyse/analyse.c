@@ -1,7 +1,6 @@
 #include "analyse/analyse.h"
 
 #include "analyse/cross_run.h"
-#include "analyse/holders.h"
 #include "analyse/overall.h"
 #include "analyse/ranks.h"
 #include "analyse/rules.h"
@@ -49,7 +48,6 @@ static void run(struct analysis *a, struct run_report *out, const struct series 
         out->triage[q].tests = arena_alloc(&a->arena, TESTS * sizeof *out->triage[q].tests);
     }
     tables_fill(&c);
-    holders_fill(out, &a->arena);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         rules[i](&c);
     decide(&c);

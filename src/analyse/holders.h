@@ -6,10 +6,13 @@
 #ifndef OOMREPORT_ANALYSE_HOLDERS_H
 #define OOMREPORT_ANALYSE_HOLDERS_H
 
-#include "model/trace.h"
+#include "analyse/study.h"
 #include "model/verdict.h"
 
-/* Fills snapshot, holders of the run from its series' trace; nothing without one. */
-void holders_fill(struct run_report *out, struct arena *a);
+/* The figures of a device's trace. */
+void holders_figures(struct run_report *out, const struct trace_file *t, const struct trace_device *d,
+                     struct arena *a);
+/* The holders at each moment, and their categories. */
+void holders_fill(struct run_report *out, struct study *s, struct arena *a);
 
 #endif

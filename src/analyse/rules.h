@@ -80,6 +80,13 @@ struct found_capacity {
     bool optimiser_jump; /* level shift at the first update seen */
 };
 
+/* what a memory snapshot says, where there is one: shares of the causes (the rest is unknown) */
+struct snapshot_shares {
+    bool known;
+    double leak, peak, eval, capacity, none;
+    enum subtype subtype; /* of the largest */
+};
+
 struct run_ctx {
     struct arena *arena; /* of the analysis: texts and tables live there */
     struct frame *f;
@@ -88,6 +95,7 @@ struct run_ctx {
     struct found_peak peak;
     struct found_eval eval;
     struct found_capacity cap;
+    struct snapshot_shares snapshot;
 };
 
 /* One more test of question q. where: a row of the series, ROW_NONE, or ROW_FAILURE. */

@@ -100,8 +100,9 @@ static void pair_blocks(struct trace_file *t, struct trace_device *d)
             sum->live_end += b->requested;
             sum->allocated += b->size;
             sum->blocks++;
-            uint32_t class = trace_live_take(d->live, b->address);
+            uint32_t born = TRACE_NONE, class = trace_live_take(d->live, b->address, &born);
             b->traced = class != TRACE_NONE && d->classes[class].size == b->requested;
+            b->born = b->traced ? born : TRACE_NONE;
             d->untraced += !b->traced;
             if (b->traced && !b->stack)
                 b->stack = d->classes[class].stack;

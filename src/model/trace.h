@@ -54,6 +54,7 @@ struct trace_block {
     uint64_t address, size;
     uint64_t requested; /* [B] of allocated and pending blocks; size where it is not known */
     uint32_t stack;     /* 0: none */
+    uint32_t born;      /* event of its allocation; TRACE_NONE: not in the trace */
     uint8_t state;      /* enum trace_state */
     bool traced;        /* its allocation is in the trace */
 };
@@ -133,6 +134,20 @@ struct trace_totals {
 };
 #define TRACE_BEFORE UINT64_MAX
 
+/* The events [begin, end) of one step of the training loop. */
+struct trace_step {
+    uint64_t begin, end;
+    uint64_t peak;  /* [B] highest level of training in it */
+    uint64_t floor; /* [B] lowest level between its end and the end of the next step: what stays; UINT64_MAX
+                     * when the trace ends too early */
+    uint64_t floor_event;
+    uint64_t reserved;              /* [B] at its end */
+    uint64_t eval_first, eval_last; /* events of an evaluation before training went on; eval_last 0: none */
+    uint64_t eval_peak, eval_after; /* [B] highest level in it, and the level behind it */
+    uint64_t time_us;               /* of its last event; 0 unknown */
+    double number;
+};
+
 struct trace_live; /* addresses that are open, while reading */
 
 struct trace_device {
@@ -160,11 +175,10 @@ struct trace_device {
     struct trace_runs runs[TRACE_PHASES];
     bool truncated; /* the trace begins after the first allocation */
     struct trace_totals totals;
-    /* Steps, filled by normalise: step i has the events [steps[i], steps[i + 1]). */
-    uint64_t *steps; /* n_steps + 1, NULL if there are none */
+    /* filled by normalise */
+    struct trace_step *steps; /* n_steps, ascending */
     size_t n_steps;
-    int steps_by;      /* enum steps_by of verdict.h */
-    double first_step; /* number of step 0 */
+    int steps_by; /* enum steps_by of verdict.h */
 };
 
 struct trace_file {

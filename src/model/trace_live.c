@@ -59,14 +59,15 @@ static void grow(struct trace_live *l)
     free(old);
 }
 
-void trace_live_put(struct trace_live *l, uint64_t addr, uint32_t class)
+void trace_live_put(struct trace_live *l, uint64_t addr, uint32_t class, uint64_t born)
 {
     if ((l->n + 1) * 2 > l->mask)
         grow(l);
     size_t i = home(l, addr);
     while (l->slots[i].state)
         i = (i + 1) & l->mask;
-    l->slots[i] = (struct trace_live_slot){addr, class, LIVE_OPEN};
+    l->slots[i] = (struct trace_live_slot){addr, class, born > LIVE_BORN_MAX ? LIVE_BORN_MAX : (uint32_t)born,
+                                           LIVE_OPEN};
     l->n++;
 }
 
@@ -84,12 +85,13 @@ void trace_live_drop(struct trace_live *l, struct trace_live_slot *s)
     l->n--;
 }
 
-uint32_t trace_live_take(struct trace_live *l, uint64_t addr)
+uint32_t trace_live_take(struct trace_live *l, uint64_t addr, uint32_t *born)
 {
     struct trace_live_slot *s = trace_live_find(l, addr);
     if (!s || s->state != LIVE_OPEN)
         return TRACE_NONE;
     uint32_t class = s->class;
+    *born = s->born;
     trace_live_drop(l, s);
     return class;
 }

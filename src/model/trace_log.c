@@ -83,12 +83,13 @@ static unsigned char *add_alloc(struct trace_device *d, unsigned char *p, const 
     uint32_t class = class_of(d, e->stack, e->size);
     struct trace_live_slot *s = trace_live_find(d->live, e->addr);
     if (!s) {
-        trace_live_put(d->live, e->addr, class);
+        trace_live_put(d->live, e->addr, class, d->n);
         return put_op(p, OP_ALLOC, class);
     }
     uint32_t was = s->class;
     bool open = s->state == LIVE_OPEN;
     s->class = class;
+    s->born = d->n > LIVE_BORN_MAX ? LIVE_BORN_MAX : (uint32_t)d->n;
     s->state = LIVE_OPEN;
     if (!open)
         return put_op(p, OP_ALLOC, class);
@@ -120,7 +121,7 @@ static unsigned char *add_free(struct trace_device *d, unsigned char *p, const s
     d->unmatched++;
     d->unmatched_bytes += e->size;
     if (!s) { /* its completion follows */
-        trace_live_put(d->live, e->addr, 0);
+        trace_live_put(d->live, e->addr, 0, d->n);
         trace_live_find(d->live, e->addr)->state = LIVE_REQUESTED;
     }
     return put(put_op(p, OP_UNKNOWN_FREE, 0), e->size);

@@ -164,11 +164,13 @@ static uint8_t flags_of(struct str name, struct str file)
     if (!trace_file_is_python(file))
         return 0;
     f |= STACK_PYTHON;
-    bool optim = has(file, "/optim/") || has(file, "\\optim\\") || has(file, "optimizer") ||
+    bool torch = has(file, "/torch/optim/") || has(file, "\\torch\\optim\\");
+    bool optim = torch || has(file, "/optim/") || has(file, "\\optim\\") || has(file, "optimizer") ||
                  has(file, "bitsandbytes") || has(file, "lion_pytorch");
-    if (optim && (word(name, "zero_grad")))
+    bool set_up = word(name, "__init__") || word(name, "add_param_group") || word(name, "load_state_dict");
+    if (optim && word(name, "zero_grad"))
         f |= STACK_ZERO_GRAD;
-    else if (optim && (word(name, "step") || word(name, "_init_group") || word(name, "_init_state")))
+    else if (optim && !set_up && (torch || word(name, "step")))
         f |= STACK_OPTIMIZER;
     bool package = has(file, "-packages/torch/") || has(file, "-packages\\torch\\");
     if (!package && names_eval(name) && !str_is(name, "eval"))

@@ -1,0 +1,72 @@
+#include "analyse/sites.h"
+
+#include "base/utf8.h"
+
+#include <inttypes.h>
+
+static bool has(struct str s, const char *what)
+{
+    return str_find(s, str_of(what)) != (size_t)-1;
+}
+
+/* /usr/lib/python3.11/json/decoder.py, …/lib/python3.12/threading.py, C:\Python311\Lib\threading.py */
+static bool standard_library(struct str file)
+{
+    size_t at = str_find(file, STR_LIT("/lib/python"));
+    if (at != (size_t)-1 && at + 11 < file.n && file.p[at + 11] >= '0' && file.p[at + 11] <= '9')
+        return true;
+    at = str_find(file, STR_LIT("\\Lib\\"));
+    return at != (size_t)-1 && has(file, "ython");
+}
+
+static bool framework(struct str file)
+{
+    static const char *const PARTS[] = {"torch/nn/",         "torch/optim/",        "torch/autograd/",
+                                        "torch/utils/",      "torch/_dynamo/",      "torch/_inductor/",
+                                        "torch/_functorch/", "torch/distributed/",  "torch/cuda/",
+                                        "torch/_",           "torch/fx/",           "torchinductor_",
+                                        "torch/storage.py",  "torch/functional.py", "torch/serialization.py"};
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
+        if (has(file, PARTS[i]))
+            return true;
+    return false;
+}
+
+enum frame_kind site_frame_kind(struct str file)
+{
+    if (!trace_file_is_python(file))
+        return FRAME_FOREIGN;
+    if (file.p[0] == '<') /* typed in by the user, or made by a program */
+        return has(file, "<stdin>") || has(file, "ipython") ? FRAME_USER : FRAME_PACKAGE;
+    if (has(file, "site-packages") || has(file, "dist-packages") || standard_library(file) || framework(file))
+        return FRAME_PACKAGE;
+    return FRAME_USER;
+}
+
+uint32_t site_of_stack(const struct trace_names *names, uint32_t stack)
+{
+    uint32_t frames[TRACE_DEPTH_MAX], python = TRACE_NONE;
+    size_t n = trace_stack_frames(names, stack, frames);
+    for (size_t i = 0; i < n; i++) {
+        if (!(names->frame_flags[frames[i]] & STACK_PYTHON))
+            continue;
+        if (site_frame_kind(trace_string_at(names, names->frames[frames[i]].file)) == FRAME_USER)
+            return frames[i];
+        python = python == TRACE_NONE ? frames[i] : python;
+    }
+    return python != TRACE_NONE ? python : n ? frames[0] : TRACE_NONE;
+}
+
+const char *site_text(const struct trace_names *names, uint32_t frame, struct arena *a)
+{
+    if (frame == TRACE_NONE)
+        return NULL;
+    const struct trace_frame *f = &names->frames[frame];
+    struct buf b = {0};
+    utf8_put_visible(&b, trace_string_at(names, f->file));
+    buf_printf(&b, ":%" PRIu64 " ", f->line);
+    utf8_put_visible(&b, trace_string_at(names, f->name));
+    const char *text = arena_strndup(a, b.p, b.n);
+    buf_release(&b);
+    return text;
+}
