@@ -26,7 +26,24 @@ static void add(struct list *l, const char *text, enum effort effort, double sav
 static const char *verify_leak =
     "Verify with a run of 200 steps: allocated memory after the step must stay flat.";
 
-static void leak(struct run_ctx *c, struct list *l, enum subtype sub)
+static void host_leak(struct run_ctx *c, struct list *l)
+{
+    struct arena *a = c->arena;
+    add(l,
+        arena_printf(a,
+                     "Stop the growth of the process on the host: look at the data loader's workers, "
+                     "cached samples and lists kept in Python; fewer workers (num_workers) tell whether "
+                     "they are the cause. Verify with host_rss_bytes over 200 steps: it must stay flat, "
+                     "where it now grows %s a step.",
+                     say_bytes(a, c->leak.host.slope)),
+        EFFORT_ONE_LINE, c->leak.host.rise);
+    add(l,
+        "Keep the data set's index in one array (numpy or Arrow) instead of Python objects, which are "
+        "copied on write in every worker.",
+        EFFORT_REDESIGN, NAN);
+}
+
+static void leak_fix(struct run_ctx *c, struct list *l, enum subtype sub)
 {
     struct arena *a = c->arena;
     const struct leak_figures *o = &c->out->leak;
@@ -34,20 +51,6 @@ static void leak(struct run_ctx *c, struct list *l, enum subtype sub)
     const char *gain = rise > 0 ? arena_printf(a, "this gives back the %s retained", say_bytes(a, rise))
                                 : "this ends the growth";
     switch (sub) {
-    case SUB_HOST:
-        add(l,
-            arena_printf(a,
-                         "Stop the growth of the process on the host: look at the data loader's workers, "
-                         "cached samples and lists kept in Python; fewer workers (num_workers) tell whether "
-                         "they are the cause. Verify with host_rss_bytes over 200 steps: it must stay flat, "
-                         "where it now grows %s a step.",
-                         say_bytes(a, c->leak.host.slope)),
-            EFFORT_ONE_LINE, c->leak.host.rise);
-        add(l,
-            "Keep the data set's index in one array (numpy or Arrow) instead of Python objects, which are "
-            "copied on write in every worker.",
-            EFFORT_REDESIGN, NAN);
-        return;
     case SUB_EVAL:
         add(l,
             arena_printf(
@@ -94,6 +97,15 @@ static void leak(struct run_ctx *c, struct list *l, enum subtype sub)
                                gain, verify_leak),
             EFFORT_ONE_LINE, rise);
     }
+}
+
+static void leak(struct run_ctx *c, struct list *l, enum subtype sub)
+{
+    if (sub == SUB_HOST) {
+        host_leak(c, l);
+        return;
+    }
+    leak_fix(c, l, sub);
     if (c->leak.floor.shape == GROWTH_TEETH_UP || c->leak.floor.shape == GROWTH_TEETH)
         add(l,
             "Call gc.collect() every 100 steps as an experiment: if memory then stays flat, reference cycles "
@@ -218,12 +230,17 @@ static bool advises_expandable(const struct run_ctx *c)
     return !m || !strstr(m, "reserved") || strstr(m, "expandable_segments") || strstr(m, "max_split_size_mb");
 }
 
-static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
+/* " 1.20 GiB were missing." or nothing. */
+static const char *lacking(struct arena *a, const struct moment *m)
+{
+    return isfinite(m->missing) ? arena_printf(a, " %s were missing.", say_bytes(a, m->missing)) : "";
+}
+
+/* Causes that have their own remedy and no use for the general levers; false for the others. */
+static bool own_remedy(struct run_ctx *c, struct list *l, enum subtype sub)
 {
     struct arena *a = c->arena;
-    const struct frame *f = c->f;
-    const struct moment *m = &f->at;
-    double missing = m->missing;
+    const struct moment *m = &c->f->at;
     switch (sub) {
     case SUB_FRAGMENTATION:
         add(l,
@@ -242,7 +259,7 @@ static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
         add(l, "Pad to a few fixed lengths (buckets), so that freed blocks fit again.", EFFORT_CONFIG, NAN);
         add(l, "Run the largest batch first, so that the allocator's blocks are large enough from the start.",
             EFFORT_CONFIG, NAN);
-        return;
+        return true;
     case SUB_EXTERNAL:
         add(l,
             arena_printf(
@@ -255,18 +272,18 @@ static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
             "Ask the scheduler for exclusive devices, or pin this job to an empty one with "
             "CUDA_VISIBLE_DEVICES.",
             EFFORT_CONFIG, NAN);
-        return;
+        return true;
     case SUB_RESUME:
         add(l,
             arena_printf(a,
                          "Load the checkpoint to the host (map_location=\"cpu\"), copy it into the model and "
-                         "delete it before the first step: on the device it stands beside the model. %s were "
-                         "missing. Verify that allocated memory before the first step equals a fresh run's.",
-                         say_bytes(a, missing)),
+                         "delete it before the first step: on the device it stands beside the model.%s "
+                         "Verify that allocated memory before the first step equals a fresh run's.",
+                         lacking(a, m)),
             EFFORT_ONE_LINE, NAN);
         add(l, "Resume model, optimiser and scheduler one after the other, freeing each state dict.",
             EFFORT_ONE_LINE, NAN);
-        return;
+        return true;
     case SUB_SAVE:
         add(l,
             arena_printf(a,
@@ -276,14 +293,28 @@ static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
             EFFORT_ONE_LINE, m->requested);
         add(l, "Free the cached activations (empty_cache) and gradients before saving.", EFFORT_ONE_LINE,
             NAN);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
+{
+    struct arena *a = c->arena;
+    const struct frame *f = c->f;
+    const struct moment *m = &f->at;
+    if (own_remedy(c, l, sub))
         return;
+    switch (sub) {
     case SUB_OPTIMIZER:
         add(l,
-            arena_printf(a,
-                         "Make the optimiser smaller: foreach=False (or fused=True) avoids its temporaries "
-                         "of %s; an 8-bit or factored optimiser, or sharded states, cut its constant part. "
-                         "Verify with five update steps.",
-                         say_bytes(a, m->requested)),
+            arena_printf(
+                a,
+                "Make the optimiser smaller: foreach=False (or fused=True) avoids its temporaries%s; "
+                "an 8-bit or factored optimiser, or sharded states, cut its constant part. "
+                "Verify with five update steps.",
+                isfinite(m->requested) ? arena_printf(a, " of %s", say_bytes(a, m->requested)) : ""),
             EFFORT_CONFIG, m->requested);
         add(l, "Shard the optimiser's states over the ranks (ZeRO stage 1, FSDP).", EFFORT_CONFIG, NAN);
         break;
@@ -291,8 +322,8 @@ static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
         add(l,
             arena_printf(a,
                          "Halve the batch size and double gradient accumulation: it failed before a step had "
-                         "ever fitted, with %s missing. Verify with five steps.",
-                         say_bytes(a, missing)),
+                         "ever fitted.%s Verify with five steps.",
+                         lacking(a, m)),
             EFFORT_CONFIG, NAN);
         break;
     default: {
@@ -363,6 +394,9 @@ static const char *next_run(struct run_ctx *c, const struct verdict *v)
                "needs.";
     switch (v->cause) {
     case CAUSE_LEAK:
+        if (v->subtype == SUB_HOST)
+            return "Run 500 steps with num_workers=0 and host_rss_bytes logged: if it stays flat, the "
+                   "workers hold the memory.";
         return v->subtype == SUB_EVAL
                    ? "Run 300 steps with evaluation off: without it allocated memory must stay flat."
                    : "Run 200 steps at a fixed batch shape with gc.collect() after each: a remaining climb "

@@ -88,7 +88,11 @@ static void safe_sizes(struct run_ctx *c, const struct shape_model *m, double ma
     struct frame *f = c->f;
     struct peak_figures *o = &c->out->peak;
     const struct fit *fit = &c->peak.fit;
-    double room = f->room - margin, a = fit->c[0], b = fit->c[1];
+    /* a batch that failed is not safe, whatever the law says of it */
+    double ceiling = f->fail && c->peak.percentile >= 95 && c->peak.alone > fit->base
+                         ? fmin(f->room, c->peak.alone)
+                         : f->room;
+    double room = ceiling - margin, a = fit->c[0], b = fit->c[1];
     o->safe_margin = margin / f->room;
     o->safe_probability = 0.99;
     double batch =

@@ -208,24 +208,11 @@ static void fail_phase(struct frame *f)
     }
 }
 
-void frame_find_end(struct frame *f)
+/* The event that ended the run, or NULL; counts the OOMs it went on after. */
+static const struct event *find_end(struct frame *f)
 {
     const struct series *s = f->s;
     const struct event *end = NULL;
-    f->at = (struct moment){.requested = NAN,
-                            .free = NAN,
-                            .total = NAN,
-                            .allocated = NAN,
-                            .reserved = NAN,
-                            .this_process = NAN,
-                            .other_process = NAN,
-                            .outside = NAN,
-                            .gap = NAN,
-                            .need = NAN,
-                            .missing = NAN};
-    f->fail_step = f->fail_x = f->blind = NAN;
-    f->outcome = OUTCOME_UNKNOWN;
-    f->resumed = isfinite(series_meta(s, F_RESUMED_FROM));
     for (size_t i = 0; i < s->n_events; i++) {
         const struct event *e = &s->events[i];
         if (e->kind == EVENT_RESUME)
@@ -244,6 +231,27 @@ void frame_find_end(struct frame *f)
     if (end && end->row < s->rows && end->kind != EVENT_END && s->segment &&
         column_at(s->segment, s->rows - 1) > column_at(s->segment, end->row ? end->row - 1 : 0))
         end = s->rows - end->row > 0 ? NULL : end; /* a later process went on from a checkpoint */
+    return end;
+}
+
+void frame_find_end(struct frame *f)
+{
+    const struct series *s = f->s;
+    f->at = (struct moment){.requested = NAN,
+                            .free = NAN,
+                            .total = NAN,
+                            .allocated = NAN,
+                            .reserved = NAN,
+                            .this_process = NAN,
+                            .other_process = NAN,
+                            .outside = NAN,
+                            .gap = NAN,
+                            .need = NAN,
+                            .missing = NAN};
+    f->fail_step = f->fail_x = f->blind = NAN;
+    f->outcome = OUTCOME_UNKNOWN;
+    f->resumed = isfinite(series_meta(s, F_RESUMED_FROM));
+    const struct event *end = find_end(f);
     size_t seg_rows = 0;
     for (size_t i = f->train.n; i-- > 0;) {
         seg_rows++;

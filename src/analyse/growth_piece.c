@@ -138,8 +138,10 @@ void growth_judge_piece(struct growth *g, const struct stats_bins *b, double eff
         last = growth_fit(b, from, b->n);
     take_line(g, b, from, &last);
     trend_and_late_share(g, b, from);
-    double se = isfinite(whole.error) ? whole.error : 0;
-    g->least_slope = span > 0 ? fmax(effect / span, 4 * se) : NAN;
+    /* the last regime is where a climb would have to show */
+    double se = isfinite(last.error) ? fmin(last.error, isfinite(whole.error) ? whole.error : INFINITY) : 0;
+    double seen = b->x[b->n - 1] - b->x[from];
+    g->least_slope = seen > 0 ? fmax(effect / seen, 4 * se) : NAN;
     if (stairs) {
         g->rise = g->total_rise;
         g->strength = fmin(growth_margin(log2(fmax(g->rise, 1) / effect), 0, 1.2),

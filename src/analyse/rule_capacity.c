@@ -153,6 +153,8 @@ static void fragmentation(struct run_ctx *c)
     if (isfinite(ratio) && f->train.n >= 3)
         p *= 1 - 0.75 * ramp(ratio, 1.03, 1.15); /* heavier than ever: not the same bytes */
     p *= held_before(c, m->gap);
+    if (ratio > 1.02 && ratio < 1.12 && isnan(c->peak.percentile) && f->train.n >= 3)
+        p = fmin(p, 0.6); /* just above all before: a larger batch explains it as well */
     later(c, SUB_FRAGMENTATION, p);
 }
 

@@ -275,7 +275,7 @@ static const char *column_word(enum field column)
     }
 }
 
-static void tests(struct run_ctx *c, const struct shapes_taken *taken)
+static void tests_of_trend(struct run_ctx *c)
 {
     struct frame *f = c->f;
     struct found_leak *l = &c->leak;
@@ -310,6 +310,15 @@ static void tests(struct run_ctx *c, const struct shapes_taken *taken)
                       a,
                       "%s of the rise falls in its last third (a straight climb has 33 %%, a warm-up none).",
                       say_percent(a, g->late_share)));
+}
+
+static void tests_of_cause(struct run_ctx *c, const struct shapes_taken *taken)
+{
+    struct frame *f = c->f;
+    struct found_leak *l = &c->leak;
+    struct growth *g = &l->floor;
+    struct arena *a = c->arena;
+    bool climbs = growth_climbs(g);
     if (taken->taken)
         rule_test(c, Q_GROWS, "explained_by_shape", taken->share, "1", NAN,
                   l->by_shape ? SAYS_AGAINST : SAYS_NOTHING, ROW_NONE,
@@ -347,7 +356,7 @@ static void tests(struct run_ctx *c, const struct shapes_taken *taken)
                                    : "The %s retained do not account for the failure.",
                                say_bytes(a, l->rise)));
     if (l->records)
-        rule_test(c, Q_GROWS, "records", NAN, "1", NAN, SAYS_AGAINST, last,
+        rule_test(c, Q_GROWS, "records", NAN, "1", NAN, SAYS_AGAINST, ROW_NONE,
                   "The counter is never reset, and new records become rare like log(step): larger batches "
                   "turn up, nothing is kept.");
 }
@@ -409,6 +418,7 @@ void rule_leak(struct run_ctx *c)
     figures(c);
     if (l->p >= 0.4)
         forecast_failure(c, adj);
-    tests(c, &taken);
+    tests_of_trend(c);
+    tests_of_cause(c, &taken);
     free(y), free(adj);
 }

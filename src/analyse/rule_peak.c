@@ -238,10 +238,8 @@ static void tests(struct run_ctx *c)
                   : p->percentile < 90 ? SAYS_AGAINST
                                        : SAYS_NOTHING,
                   ROW_FAILURE,
-                  arena_printf(a,
-                               "The failing batch is larger than %s %% of the %s batches logged before it.",
-                               say_number(a, p->percentile, p->percentile < 99 ? 0 : 1),
-                               say_count(a, (double)f->train.n)));
+                  arena_printf(a, "The failing batch is larger than %s batches logged before it.",
+                               say_below(a, p->percentile, (double)f->train.n)));
     if (failed && isfinite(p->predicted) && isfinite(f->room))
         rule_test(c, Q_OUTLIER_BATCH, "predicted_need", p->predicted, "bytes", 0.85 * f->room,
                   p->predicted >= 0.85 * f->room ? SAYS_FOR : SAYS_AGAINST, ROW_FAILURE,
@@ -283,7 +281,7 @@ static void tests(struct run_ctx *c)
                 say_number(a, c->leak.size_tau, 2)));
 }
 
-void rule_peak(struct run_ctx *c)
+static void begin(struct run_ctx *c)
 {
     struct frame *f = c->f;
     struct found_peak *p = &c->peak;
@@ -295,7 +293,6 @@ void rule_peak(struct run_ctx *c)
                              .p = 0.03,
                              .dimension = SUB_UNEXPLAINED,
                              .kind = SHAPE_NONE};
-    struct shape_model m = {.kind = SHAPE_NONE};
     struct peak_figures *o = &c->out->peak;
     *o = (struct peak_figures){.typical_bytes = f->peak_typical,
                                .max_bytes = f->peak_max,
@@ -316,6 +313,15 @@ void rule_peak(struct run_ctx *c)
         p->p95 = frame_peak_quantile(f, 0.95);
         p->p99 = frame_peak_quantile(f, 0.99);
     }
+}
+
+void rule_peak(struct run_ctx *c)
+{
+    struct frame *f = c->f;
+    struct found_peak *p = &c->peak;
+    struct peak_figures *o = &c->out->peak;
+    struct shape_model m = {.kind = SHAPE_NONE};
+    begin(c);
     struct shape_model some[4 + FRAME_SIZES];
     size_t n_models = shape_candidates(some, 4 + FRAME_SIZES, f, &f->train);
     p->shapes_vary = n_models > 0;

@@ -54,6 +54,14 @@ const char *say_percent(struct arena *a, double share)
     return keep(a, &b);
 }
 
+const char *say_below(struct arena *a, double percentile, double n)
+{
+    if (percentile >= 100)
+        return arena_printf(a, "all %s", say_count(a, n));
+    return arena_printf(a, "%s %% of the %s", say_number(a, percentile, percentile < 99 ? 0 : 1),
+                        say_count(a, n));
+}
+
 const char *say_plural(double n, const char *one, const char *many)
 {
     return n == 1 ? one : many;

@@ -9,6 +9,8 @@ const char *say_signed_bytes(struct arena *a, double bytes); /* "-3.1 MiB" */
 const char *say_count(struct arena *a, double n);            /* whole: "11874" */
 const char *say_number(struct arena *a, double v, int decimals);
 const char *say_percent(struct arena *a, double share); /* 0.953 -> "95 %" */
+/* "all 51", "96 % of the 51": how many of n lie below the percentile (0..100). */
+const char *say_below(struct arena *a, double percentile, double n);
 const char *say_plural(double n, const char *one, const char *many);
 
 #endif

@@ -95,11 +95,10 @@ static const char *peak(struct run_ctx *c)
                                   say_number(a, o->p_oom_next_epoch, 2));
     if (isfinite(p->percentile) && isfinite(p->predicted))
         return arena_printf(a,
-                            "The batch %s is larger than %s %% of the %s before it: it needs %s by the "
+                            "The batch %s is larger than %s before it: it needs %s by the "
                             "memory law, a typical batch %s, and the framework can have %s.",
-                            at_step(c), say_number(a, p->percentile, p->percentile < 99 ? 0 : 1),
-                            say_count(a, (double)f->train.n), say_bytes(a, p->predicted),
-                            say_bytes(a, p->p50), say_bytes(a, f->room));
+                            at_step(c), say_below(a, p->percentile, (double)f->train.n),
+                            say_bytes(a, p->predicted), say_bytes(a, p->p50), say_bytes(a, f->room));
     if (isfinite(p->need_ratio))
         return arena_printf(a,
                             "The step that failed (%s) needed at least %s, %s times the largest peak of the "
@@ -252,8 +251,8 @@ const char *advice_why_not(struct run_ctx *c, enum cause second)
                    : "Too few rows to test growth.";
     case CAUSE_PEAK:
         if (isfinite(c->peak.percentile))
-            return arena_printf(a, "The failing batch is larger than %s %% of those before it.",
-                                say_number(a, c->peak.percentile, 0));
+            return arena_printf(a, "The failing batch is larger than %s before it.",
+                                say_below(a, c->peak.percentile, (double)f->train.n));
         if (isfinite(c->peak.need_ratio))
             return arena_printf(
                 a, "The failing step needed %s times the largest peak seen, and the rest explains it better.",
