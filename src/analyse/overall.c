@@ -76,7 +76,7 @@ void overall(struct analysis *a)
         return;
     double odds = v->confidence / fmax(1 - v->confidence, 0.001);
     odds *= pow(1.3, fmin((double)agree - 1, 3)) * pow(0.6, fmin((double)(alike - agree), 4));
-    v->confidence = fmin(odds / (1 + odds), 0.98);
+    v->confidence = fmin(odds / (1 + odds), 0.99);
     v->certainty = certainty_of(v->confidence, agree);
     const char *kind = first->has_failure ? "failed runs" : "runs";
     v->summary = arena_printf(&a->arena, "%s %s of %s %s agree on the cause.", v->summary,
