@@ -23,7 +23,7 @@ static struct lane_slot *slot_at(const struct lane *l, unsigned i)
 static bool is_train(const struct record *r)
 {
     struct str phase = record_text(r, F_PHASE);
-    return !phase.n || str_is(phase, "train");
+    return !phase.n || str_eq(phase, STR_LIT("train"));
 }
 
 static bool same_phase(const struct record *a, const struct record *b)
@@ -145,6 +145,10 @@ static bool same_event(const struct event *e, const struct record *r, size_t row
     static const enum field figures[] = {F_STEP, F_REQUESTED, F_FREE, F_ALLOCATED, F_RESERVED, F_TOTAL};
     if (e->row != row)
         return false;
+    /* two messages of a log without steps: the reader of the log has found that they are not the same */
+    if (record_has(&e->rec, F_MESSAGE) && record_has(r, F_MESSAGE) && !record_has(&e->rec, F_STEP) &&
+        !record_has(r, F_STEP))
+        return false;
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         double x = record_number(&e->rec, figures[i]), y = record_number(r, figures[i]);
         if (!(x == y || isnan(x) || isnan(y)))
@@ -222,6 +226,13 @@ static void append_row(struct lane *l, const struct lane_slot *slot)
     }
 }
 
+/* True when the oldest row goes on from the last one appended: what follows it is of no consequence. */
+static bool is_clear(const struct lane *l)
+{
+    const struct lane_slot *slot = slot_at(l, 0);
+    return !slot->after_header && (!counts(slot) || isnan(l->last_step) || step_of(slot) > l->last_step);
+}
+
 static void pop(struct lane *l)
 {
     struct lane_slot *slot = slot_at(l, 0);
@@ -262,7 +273,7 @@ void lane_push(struct lane *l, const struct record *r, bool after_header, const 
 {
     enum lane_kind kind = LANE_ROW;
     enum event_kind event = EVENT_OOM;
-    if (event_find(&event, record_text(r, F_EVENT)))
+    if (record_has(r, F_EVENT) && event_find(&event, record_text(r, F_EVENT)))
         kind = LANE_EVENT;
     else if (record_has(r, F_LABEL))
         kind = LANE_CHECKPOINT;
@@ -280,6 +291,9 @@ void lane_push(struct lane *l, const struct record *r, bool after_header, const 
     slot->n_processes = n < OOM_PROCESS_MAX ? n : OOM_PROCESS_MAX;
     if (slot->n_processes)
         memcpy(slot->processes, processes, slot->n_processes * sizeof *processes);
+    /* rows that later ones may join stay; beyond them only rows that need an outlook do */
+    while (l->n > LANE_LOOK_BACK && is_clear(l))
+        pop(l);
 }
 
 void lane_flush(struct lane *l)

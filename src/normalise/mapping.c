@@ -541,8 +541,8 @@ static const struct str *parse_lookups(struct parse *p, const cJSON *v, size_t *
             complain(p,
                      "\"%s\" is too short, expected a text of 3 bytes or more that lines of this kind hold",
                      list[i].p);
-    if (*n > 8)
-        complain(p, "at most 8 texts");
+    if (*n > 16)
+        complain(p, "at most 16 texts");
     return list;
 }
 

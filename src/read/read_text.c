@@ -1,6 +1,7 @@
 /* A text log, line by line. Carriage returns of progress bars break lines too,
  * colours are taken out, and an out-of-memory message that the log wrapped over
  * several lines is handed out in one piece under the line where it began. */
+#include "read/literals.h"
 #include "read/oom_message.h"
 #include "read/readers.h"
 #include "read/source.h"
@@ -13,24 +14,36 @@ enum {
     ESCAPE_MAX = 64         /* [B] of one escape sequence */
 };
 
-static bool contains(struct str hay, struct str needle)
-{
-    return str_find(hay, needle) != (size_t)-1;
-}
+static const struct str message_words[] = {{"ut of mem", 9}, {"Allocation on device", 20}};
 
 /* True when a message may begin in the line, also one that breaks off within its first words. */
-static bool may_hold_message(struct str t)
+static bool may_hold_message(const struct literals *words, struct str t)
 {
-    static const char *const opening[] = {
-        "CUDA",        "CUDAo",  "CUDAou",   "CUDAout",    "CUDAouto",     "CUDAoutof",        "CUDAoutofm",
-        "CUDAoutofme", "HIPout", "HIPoutof", "Allocation", "Allocationon", "OutOfMemoryError:"};
-    if (contains(t, STR_LIT("ut of mem")) || contains(t, STR_LIT("Allocation on device")))
+    static const struct {
+        char last;
+        const char *text;
+    } opening[] = {{'A', "CUDA"},
+                   {'o', "CUDAo"},
+                   {'u', "CUDAou"},
+                   {'t', "CUDAout"},
+                   {'o', "CUDAouto"},
+                   {'f', "CUDAoutof"},
+                   {'m', "CUDAoutofm"},
+                   {'e', "CUDAoutofme"},
+                   {'t', "HIPout"},
+                   {'f', "HIPoutof"},
+                   {'n', "Allocation"},
+                   {'n', "Allocationon"},
+                   {':', "OutOfMemoryError:"}};
+    uint64_t found = 0;
+    if (literals_find(words, t, &found))
         return true;
     size_t end = t.n;
     while (end > 0 && (t.p[end - 1] == ' ' || t.p[end - 1] == '|' || (t.p[end - 1] & 0x80)))
         end--;
     for (size_t k = 0; k < sizeof opening / sizeof opening[0]; k++)
-        if (wrapped_match_back(t, end, opening[k]) != (size_t)-1)
+        if (end > 0 && t.p[end - 1] == opening[k].last &&
+            wrapped_match_back(t, end, opening[k].text) != (size_t)-1)
             return true;
     return false;
 }
@@ -159,6 +172,7 @@ struct text_reader {
     struct source *source;
     const struct row_handler *h;
     struct diag *d;
+    struct literals *words; /* of messages */
     struct buf plain, sentence;
 };
 
@@ -227,7 +241,7 @@ static void one_line(struct text_reader *r, struct line *l)
         from = stop + 1;
     }
     struct str last = {l->text.p + from, l->text.n - from};
-    size_t joined = may_hold_message(last) ? lines_joined(r, l, from) : 0;
+    size_t joined = may_hold_message(r->words, last) ? lines_joined(r, l, from) : 0;
     if (joined > 0)
         message_lines(r, l, from, joined);
     else
@@ -242,10 +256,12 @@ int read_text(struct source *s, const struct read_layout *layout, const struct r
     if (!h->text)
         return 0;
     struct text_reader r = {.source = s, .h = h, .d = d};
+    r.words = literals_new(message_words, sizeof message_words / sizeof message_words[0]);
     struct line l;
     while (source_line(s, &l, d))
         one_line(&r, &l);
     buf_release(&r.plain);
     buf_release(&r.sentence);
+    literals_free(r.words);
     return source_failed(s) ? -1 : 0;
 }
