@@ -21,6 +21,7 @@ struct column {
     double *stage; /* n_stage values behind the packed blocks */
     size_t n_stage, cap_stage;
     size_t tail; /* rows of the last packed block when it is short, else 0 */
+    size_t rows;
     size_t packed_bytes;
 };
 
@@ -40,9 +41,9 @@ void column_free(struct column *c)
     free(c);
 }
 
-static bool whole(double v)
+static inline bool whole(double v)
 {
-    return v == floor(v) && fabs(v) < 9007199254740992.0 && !(v == 0 && signbit(v));
+    return fabs(v) < 9007199254740992.0 && (double)(int64_t)v == v && !(v == 0 && signbit(v));
 }
 
 /* Bytes needed for offsets up to `range` with one more code kept free for "missing". */
@@ -59,18 +60,32 @@ static uint64_t missing_code(unsigned w)
     return w == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * w)) - 1;
 }
 
-static void put_code(unsigned char *p, unsigned w, uint64_t code)
+/* Codes are written and read eight bytes at a time, whatever their width: behind the
+ * codes of a block there is room for that. Compilers make one move of each. */
+enum {
+    CODE_PAD = 8
+};
+
+static inline void put_code(unsigned char *p, uint64_t code)
 {
-    for (unsigned i = 0; i < w; i++)
+    for (unsigned i = 0; i < 8; i++)
         p[i] = (unsigned char)(code >> (8 * i));
 }
 
-static uint64_t get_code(const unsigned char *p, unsigned w)
+static inline uint64_t get_code(const unsigned char *p)
 {
-    uint64_t code = 0;
-    for (unsigned i = 0; i < w; i++)
-        code |= (uint64_t)p[i] << (8 * i);
-    return code;
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+static void encode(struct block *b, const double *v, size_t n)
+{
+    unsigned w = b->width;
+    uint64_t missing = missing_code(w);
+    b->data = mem_alloc(n * w + CODE_PAD);
+    unsigned char *p = b->data;
+    for (size_t i = 0; i < n; i++, p += w)
+        put_code(p, isnan(v[i]) ? missing : (uint64_t)(int64_t)(v[i] - b->min));
 }
 
 static void pack(struct column *c, const double *v, size_t n)
@@ -82,7 +97,7 @@ static void pack(struct column *c, const double *v, size_t n)
             any_missing = true;
             continue;
         }
-        all_whole &= whole(v[i]);
+        all_whole = all_whole && whole(v[i]);
         if (!(v[i] >= min))
             min = v[i];
         if (!(v[i] <= max))
@@ -98,10 +113,7 @@ static void pack(struct column *c, const double *v, size_t n)
         memcpy(b.data, v, n * sizeof(double));
     } else if (!isnan(min) && (max > min || any_missing)) {
         b.width = width_for((uint64_t)(max - min));
-        b.data = mem_alloc(n * b.width);
-        for (size_t i = 0; i < n; i++)
-            put_code(b.data + i * b.width, b.width,
-                     isnan(v[i]) ? missing_code(b.width) : (uint64_t)(v[i] - min));
+        encode(&b, v, n);
     }
     if (c->n_blocks == c->cap_blocks) {
         c->cap_blocks = c->cap_blocks ? c->cap_blocks * 2 : 1;
@@ -123,8 +135,9 @@ static void unpack(const struct block *b, size_t first, size_t n, double *out)
         return;
     }
     uint64_t missing = missing_code(b->width);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t code = get_code(b->data + (first + i) * b->width, b->width);
+    const unsigned char *p = b->data + first * b->width;
+    for (size_t i = 0; i < n; i++, p += b->width) {
+        uint64_t code = get_code(p) & missing;
         out[i] = code == missing ? NAN : b->min + (double)code;
     }
 }
@@ -150,6 +163,7 @@ static void push(struct column *c, double v)
         c->stage = mem_grow(c->stage, c->cap_stage, sizeof *c->stage);
     }
     c->stage[c->n_stage++] = v;
+    c->rows++;
     if (c->n_stage == COLUMN_BLOCK) {
         pack(c, c->stage, c->n_stage);
         c->n_stage = 0;
@@ -158,15 +172,14 @@ static void push(struct column *c, double v)
 
 size_t column_rows(const struct column *c)
 {
-    size_t full = c->n_blocks - (c->tail ? 1 : 0);
-    return full * COLUMN_BLOCK + c->tail + c->n_stage;
+    return c->rows;
 }
 
 void column_set_next(struct column *c, size_t row, double v)
 {
     if (c->tail)
         unseal(c);
-    for (size_t i = column_rows(c); i < row; i++)
+    while (c->rows < row)
         push(c, NAN);
     push(c, v);
 }

@@ -60,6 +60,28 @@ struct record {
 
 _Static_assert(F_COUNT <= 64, "record.have has 64 bits");
 
+/* Bits of record.have by kind and part, for loops over a record that look at no table. */
+#define FIELD(id, name, kind, part) | (uint64_t)(KIND_##kind == KIND_STR) << F_##id
+static const uint64_t FIELDS_TEXT = 0
+#include "model/fields.def"
+    ;
+#undef FIELD
+#define FIELD(id, name, kind, part) | (uint64_t)(KIND_##kind == KIND_NUM) << F_##id
+static const uint64_t FIELDS_REAL = 0
+#include "model/fields.def"
+    ;
+#undef FIELD
+#define FIELD(id, name, kind, part) | (uint64_t)(PART_##part == PART_HEADER) << F_##id
+static const uint64_t FIELDS_HEADER = 0
+#include "model/fields.def"
+    ;
+#undef FIELD
+#define FIELD(id, name, kind, part) | (uint64_t)(PART_##part == PART_STEP) << F_##id
+static const uint64_t FIELDS_STEP = 0
+#include "model/fields.def"
+    ;
+#undef FIELD
+
 static inline void record_clear(struct record *r)
 {
     r->have = 0;

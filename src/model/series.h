@@ -54,6 +54,7 @@ struct kept_ids {
     size_t row;
     struct str ids; /* CSV form */
     char *owned;
+    size_t cap; /* [B] of owned */
 };
 
 struct size_column {
@@ -102,6 +103,7 @@ struct series {
     /* for series_append and its kin alone */
     size_t segment_now, cap_checkpoints, cap_events;
     double *keep_score;
+    size_t keep_least; /* the slot that the next larger score takes */
 };
 
 struct series *series_new(void);

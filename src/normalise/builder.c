@@ -28,7 +28,8 @@ struct builder {
     struct diag *d;
     struct held header;
     uint64_t header_seq;
-    struct buf run; /* of the record at hand: "name@host" */
+    struct buf run;    /* of the record at hand: "name@host" */
+    struct lane *bare; /* of the record before, when it said nothing of its run and rank; else NULL */
     bool told_lanes;
 };
 
@@ -205,6 +206,10 @@ static struct lane *open_lane(struct builder *b, const struct lane_key *k, const
     return new_lane(b, k);
 }
 
+/* Fields that say whose record it is. */
+static const uint64_t WHOSE =
+    (uint64_t)1 << F_RUN | (uint64_t)1 << F_SEED | (uint64_t)1 << F_RANK | (uint64_t)1 << F_DEVICE;
+
 static void take(void *ctx, const struct record *r, const struct process_use *processes, size_t n)
 {
     struct builder *b = ctx;
@@ -212,6 +217,11 @@ static void take(void *ctx, const struct record *r, const struct process_use *pr
     if (record_has(r, F_OOMLOG)) {
         held_set(&b->header, r);
         b->header_seq++;
+        return;
+    }
+    bool bare = !(r->have & WHOSE);
+    if (bare && b->bare && b->bare->header_seq == b->header_seq) {
+        lane_push(b->bare, r, false, processes, n);
         return;
     }
     find_key(&key, b, r);
@@ -227,6 +237,7 @@ static void take(void *ctx, const struct record *r, const struct process_use *pr
         l->device = arena_str(&b->arena, key.device);
     if (fresh || after_header)
         merge_header(l, b);
+    b->bare = bare ? l : NULL;
     lane_push(l, r, after_header, processes, n);
 }
 
@@ -235,6 +246,7 @@ struct record_sink builder_sink(struct builder *b, const char *input_name, struc
     b->input++;
     b->first_lane = b->n_lanes;
     b->last_lane = 0;
+    b->bare = NULL;
     b->input_name = arena_strndup(&b->arena, input_name, strlen(input_name));
     b->d = d;
     b->header.r.have = 0;

@@ -62,6 +62,31 @@ static bool plain_digits(struct str s, uint64_t *out)
     return true;
 }
 
+/* A double holds these exactly, and so one division is correctly rounded. */
+static const double POW10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                               1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+
+bool cells_quick(struct rows *r, const struct slot *s, const struct cell *c)
+{
+    struct group *g = &r->groups[s->group];
+    const struct binding *b = &s->b[0];
+    if (!c->plain || c->whole >= (uint64_t)1 << 53 || record_has(&g->r, b->field))
+        return false;
+    if (s->quick == QUICK_REAL) {
+        double v = (double)c->whole / POW10[c->plain - 1];
+        if (!(v < 1e15))
+            return false;
+        record_set_d(&g->r, b->field, v);
+    } else {
+        if (c->plain != CELL_PLAIN(0))
+            return false;
+        record_set_u(&g->r, b->field, c->whole);
+    }
+    g->rank[b->field] = b->rank;
+    g->touched = true;
+    return true;
+}
+
 /* "MB" read as MiB: said once a column; the decimal reading is taken when only that stays below capacity. */
 static void settle_unit(const struct target *t, struct unit *unit, double value)
 {
@@ -288,7 +313,7 @@ static size_t put_escape(struct buf *b, struct str s, size_t i)
 }
 
 /* A JSON list of texts and numbers (nested lists are flattened) in its CSV form. */
-static void put_ids(struct buf *b, struct str list)
+static void put_any_ids(struct buf *b, struct str list)
 {
     bool any = false;
     buf_clear(b);
@@ -325,8 +350,52 @@ static void put_ids(struct buf *b, struct str list)
     }
 }
 
+/* ["a","b"] or [1,2] as loggers write it, without escapes and nested lists: copied in one go. False, and
+ * nothing of use in b, when the list is not like that. */
+static bool put_plain_ids(struct buf *b, struct str list)
+{
+    b->n = 0;
+    char *to = buf_room(b, list.n);
+    const char *p = list.p + 1, *end = list.p + list.n - 1;
+    if (list.n < 3 || list.p[0] != '[' || *end != ']')
+        return false;
+    for (;;) {
+        if (*p == '"') {
+            for (p++; p < end && *p != '"'; p++) {
+                if (*p == '\\' || *p == ';')
+                    return false;
+                *to++ = *p;
+            }
+            p++;
+        } else {
+            const char *from = p;
+            for (; p < end && *p >= '0' && *p <= '9'; p++)
+                *to++ = *p;
+            if (p == from)
+                return false;
+        }
+        if (p >= end)
+            break;
+        if (*p++ != ',')
+            return false;
+        p += *p == ' ';
+        *to++ = ';';
+    }
+    b->n = (size_t)(to - b->p);
+    b->p[b->n] = '\0';
+    return p == end;
+}
+
+static void put_ids(struct buf *b, struct str list)
+{
+    if (!put_plain_ids(b, list))
+        put_any_ids(b, list);
+}
+
 struct str cells_word(const struct binding *b, struct str text)
 {
+    if (!b->rule || !b->rule->n_values)
+        return text;
     for (size_t i = 0; b->rule && i < b->rule->n_values; i++)
         if (str_eq_nocase(b->rule->values[i].from, text))
             return b->rule->values[i].to;

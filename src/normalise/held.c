@@ -10,30 +10,30 @@ void held_release(struct held *h)
 static void copy_texts(struct record *r, struct buf *text)
 {
     size_t total = 0;
-    for (uint64_t bits = r->have; bits; bits &= bits - 1) {
-        int f = __builtin_ctzll(bits);
-        if (field_kind((enum field)f) == KIND_STR)
-            total += r->v[f].s.n;
-    }
+    for (uint64_t bits = r->have & FIELDS_TEXT; bits; bits &= bits - 1)
+        total += r->v[__builtin_ctzll(bits)].s.n;
     for (unsigned i = 0; i < r->n_extra; i++)
         total += r->extra[i].name.n;
     if (!total)
         return;
-    buf_clear(text);
-    buf_room(text, total);
-    for (uint64_t bits = r->have; bits; bits &= bits - 1) {
-        int f = __builtin_ctzll(bits);
-        if (field_kind((enum field)f) != KIND_STR || !r->v[f].s.n)
+    text->n = 0;
+    char *at = buf_room(text, total);
+    for (uint64_t bits = r->have & FIELDS_TEXT; bits; bits &= bits - 1) {
+        struct str *s = &r->v[__builtin_ctzll(bits)].s;
+        if (!s->n)
             continue;
-        char *at = text->p + text->n;
-        buf_str(text, r->v[f].s);
-        r->v[f].s.p = at;
+        memcpy(at, s->p, s->n);
+        s->p = at;
+        at += s->n;
     }
     for (unsigned i = 0; i < r->n_extra; i++) {
-        char *at = text->p + text->n;
-        buf_str(text, r->extra[i].name);
-        r->extra[i].name.p = at;
+        struct str *s = &r->extra[i].name;
+        if (s->n)
+            memcpy(at, s->p, s->n);
+        s->p = at;
+        at += s->n;
     }
+    text->n = total;
 }
 
 static void copy_values(struct record *to, const struct record *from)

@@ -269,6 +269,22 @@ static void note_unknown(struct rows *r, uint64_t hash)
     r->unknown_keys++;
 }
 
+static void set_quick(struct slot *s)
+{
+    s->tells_phase = s->present >= 0 || s->absent;
+    for (unsigned k = 0; k < s->n; k++)
+        s->tells_phase |= s->b[k].target == TARGET_FIELD && s->b[k].field == F_PHASE;
+    const struct binding *b = &s->b[0];
+    if (s->n != 1 || s->in_sum || b->target != TARGET_FIELD || b->when.n)
+        return;
+    enum field_kind kind = field_kind(b->field);
+    if (kind == KIND_INT || (kind == KIND_BYTES && b->unit.kind == UNIT_KIND_NONE))
+        s->quick = QUICK_WHOLE;
+    else if (kind == KIND_NUM &&
+             (b->unit.kind == UNIT_KIND_NONE || (b->unit.kind == UNIT_KIND_SECONDS && b->unit.scale == 1)))
+        s->quick = QUICK_REAL;
+}
+
 int rows_key(void *ctx, struct str name)
 {
     struct rows *r = ctx;
@@ -303,6 +319,8 @@ int rows_key(void *ctx, struct str name)
         r->slots = mem_grow(r->slots, r->cap_slots, sizeof *r->slots);
     }
     s.name = arena_str(r->a, name);
+    set_quick(&s);
+    r->tell_phase += s.tells_phase;
     r->slots[r->n_slots] = s;
     return (int)r->n_slots++;
 }
@@ -314,10 +332,12 @@ static void find_phase(struct rows *r, const struct row *row)
     int present = -1;
     unsigned refuted = 0;
     r->phase = (struct str){NULL, 0};
+    if (!r->tell_phase && !m->n_absent)
+        return;
     for (size_t i = 0; i < row->n; i++) {
         const struct cell *c = &row->cells[i];
         const struct slot *s = &r->slots[c->slot];
-        if (c->kind == CELL_NULL)
+        if (c->kind == CELL_NULL || !s->tells_phase)
             continue;
         refuted |= s->absent;
         if (s->present >= 0 && (present < 0 || s->present < present))
@@ -349,8 +369,12 @@ int rows_row(void *ctx, const struct row *row)
         r->groups[i].touched = false;
     }
     find_phase(r, row);
-    for (size_t i = 0; i < row->n; i++)
-        cells_apply(r, &r->slots[row->cells[i].slot], &row->cells[i]);
+    for (size_t i = 0; i < row->n; i++) {
+        const struct cell *c = &row->cells[i];
+        struct slot *s = &r->slots[c->slot];
+        if (s->quick == QUICK_NONE || !cells_quick(r, s, c))
+            cells_apply(r, s, c);
+    }
     emit_row(r, row->is_row);
     return 0;
 }

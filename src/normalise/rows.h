@@ -30,7 +30,16 @@ struct binding {
     unsigned rank; /* of rules for one field the lowest counts */
 };
 
+/* Slots with one plain rule, whose usual cells need no look at it. */
+enum quick {
+    QUICK_NONE,
+    QUICK_WHOLE, /* INT, or BYTES in bytes: digits */
+    QUICK_REAL   /* NUM without a unit: a plain decimal number */
+};
+
 struct slot {
+    enum quick quick;
+    bool tells_phase; /* its cells have a say in the row's phase */
     struct str name;
     struct binding b[BINDINGS_MAX];
     unsigned n;
@@ -63,6 +72,7 @@ struct rows {
     uint64_t header_mask, use_mask, memory_mask; /* bits of fields, for record.have */
     struct slot *slots;                          /* n_slots */
     size_t n_slots, cap_slots;
+    size_t tell_phase; /* slots that have a say in the phase */
     uint64_t unknown_keys, keys;
     uint64_t unknown[UNKNOWN_MAX]; /* hashes of their names */
     struct str seen[SEEN_NAMES_MAX];
@@ -109,6 +119,8 @@ bool rows_text(void *ctx, uint64_t line, struct str text);
 
 /* cells.c: applies a cell by its slot to the records of the row. */
 void cells_apply(struct rows *r, struct slot *s, const struct cell *c);
+/* The same for the usual cell of a slot that is quick; false: it is for cells_apply. */
+bool cells_quick(struct rows *r, const struct slot *s, const struct cell *c);
 /* The text of a cell by the rule's words: "val" -> "eval". */
 struct str cells_word(const struct binding *b, struct str text);
 

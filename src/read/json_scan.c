@@ -1,5 +1,6 @@
 #include "read/json_scan.h"
 #include "base/mem.h"
+#include "base/num_scan.h"
 #include "base/utf8.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -237,13 +238,11 @@ static inline const char *skip_number(struct json_text *t, const char *p)
         return json_fail(t, p, "expected a digit");
     }
     if (*p++ != '0')
-        while (is_digit(*p))
-            p++;
+        p = num_skip_digits(p);
     if (*p == '.') {
         if (!is_digit(*++p))
             return json_fail(t, p, "expected a digit after the decimal point");
-        while (is_digit(*p))
-            p++;
+        p = num_skip_digits(p);
     }
     if (*p == 'e' || *p == 'E') {
         p++;
@@ -251,8 +250,7 @@ static inline const char *skip_number(struct json_text *t, const char *p)
             p++;
         if (!is_digit(*p))
             return json_fail(t, p, "expected a digit in the exponent");
-        while (is_digit(*p))
-            p++;
+        p = num_skip_digits(p);
     }
     return p;
 }
@@ -452,8 +450,8 @@ static size_t unescape(struct json_scan *j, const char *raw, size_t n, size_t *l
     return at;
 }
 
-static inline void keep(struct json_scan *j, const struct json_text *t, uint32_t id, const char *p,
-                        const char *end, bool escaped)
+static inline struct cell *keep(struct json_scan *j, const struct json_text *t, uint32_t id, const char *p,
+                                const char *end, enum cell_kind kind, bool escaped)
 {
     struct json_key *key = &j->keys.all[id];
     if (j->cap_cells <= j->keys.cap)
@@ -464,16 +462,19 @@ static inline void keep(struct json_scan *j, const struct json_text *t, uint32_t
     }
     struct cell *c = &j->cells[key->cell];
     struct json_cell_note *note = &j->notes[key->cell];
-    *c = (struct cell){key->slot, json_kind(*p), {p, (size_t)(end - p)}, 0};
+    c->slot = key->slot;
+    c->kind = kind;
+    c->text = (struct str){p, (size_t)(end - p)};
+    c->col = p < t->line_end && p - t->line < (ptrdiff_t)UINT32_MAX ? (uint32_t)(p - t->line) + 1 : 0;
+    c->plain = 0;
     *note = (struct json_cell_note){id, key->stamp, NOT_UNESCAPED};
-    if (p < t->line_end && p - t->line < (ptrdiff_t)UINT32_MAX)
-        c->col = (uint32_t)(p - t->line) + 1;
-    if (c->kind == CELL_STRING) {
+    if (kind == CELL_STRING) {
         c->text.p++;
         c->text.n -= 2;
         if (escaped)
             note->unescaped = unescape(j, c->text.p, c->text.n, &c->text.n);
     }
+    return c;
 }
 
 static const char *members(struct json_scan *j, struct json_text *t, const char *p, uint32_t self,
@@ -484,6 +485,16 @@ static const char *value(struct json_scan *j, struct json_text *t, const char *p
     bool escaped = false;
     const char *start = p;
     const struct json_key *key = &j->keys.all[id];
+    if (is_digit(*p) && key->slot >= 0) {
+        struct num_plain number;
+        const char *end = num_scan_plain(p, &number);
+        if (end) {
+            struct cell *c = keep(j, t, id, p, end, CELL_NUMBER, false);
+            c->plain = CELL_PLAIN(number.decimals);
+            c->whole = number.whole;
+            return end;
+        }
+    }
     if (*p == '{' || *p == '[') {
         if (key->stop) {
             j->stop_value = p;
@@ -496,7 +507,7 @@ static const char *value(struct json_scan *j, struct json_text *t, const char *p
         p = skip_scalar(t, p, &escaped);
     }
     if (p && key->slot >= 0)
-        keep(j, t, id, start, p, escaped);
+        keep(j, t, id, start, p, json_kind(*start), escaped);
     return p;
 }
 

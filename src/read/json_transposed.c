@@ -97,7 +97,8 @@ static const char *read_figure(struct table *b, const char *p, struct str name, 
         b->cap = b->cap ? b->cap * 2 : 1024;
         b->entries = mem_grow(b->entries, b->cap, sizeof *b->entries);
     }
-    struct cell c = {slot, json_kind(*start), {start, (size_t)(p - start)}, col};
+    struct cell c = {
+        .slot = slot, .kind = json_kind(*start), .text = {start, (size_t)(p - start)}, .col = col};
     if (c.kind == CELL_STRING) /* "nan"; an escape in here stays as it is */
         c.text = (struct str){start + 1, c.text.n - 2};
     b->entries[b->n] = (struct entry){step, line, c, name, b->n};
@@ -147,7 +148,8 @@ static int deliver(struct table *b)
             cells = mem_grow(cells, cap, sizeof *cells);
         }
         if (b->step_slot >= 0)
-            cells[n++] = (struct cell){b->step_slot, CELL_NUMBER, b->entries[i].step_text, 0};
+            cells[n++] =
+                (struct cell){.slot = b->step_slot, .kind = CELL_NUMBER, .text = b->entries[i].step_text};
         for (size_t k = i; k < next; k++) {
             cells[n] = b->entries[k].cell;
             if (b->entries[k].line != b->entries[i].line)

@@ -58,7 +58,12 @@ struct cell {
     enum cell_kind kind;
     struct str text; /* valid until the row callback returns */
     uint32_t col;    /* 1-based byte column of the value in its line; 0 unknown */
+    uint8_t plain;   /* CELL_PLAIN(n): the text is a number, whole * 10^-n; 0: not looked at, or not so simple */
+    uint64_t whole;
 };
+
+/* Numbers without a sign and an exponent, of at most 18 digits, n of them decimals. */
+#define CELL_PLAIN(n) (uint8_t)((n) + 1)
 
 struct row {
     uint64_t line;            /* 1-based, where the row begins */

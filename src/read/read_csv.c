@@ -3,6 +3,7 @@
  * quotes by libcsv in its strict mode. */
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/num_scan.h"
 #include "read/csv_sniff.h"
 #include "read/readers.h"
 #include "read/source.h"
@@ -229,8 +230,16 @@ static bool read_plain_row(struct csv *c, const struct line *l, int *stop)
     for (size_t k = 0; k < c->n_wanted; k++) {
         uint32_t i = c->wanted[k];
         struct str text = cell_of(c, line, i);
-        if (text.n)
-            c->cells[n++] = (struct cell){c->slots[i], CELL_STRING, text, (uint32_t)(text.p - line.p) + 1};
+        if (!text.n)
+            continue;
+        struct cell *cell = &c->cells[n++];
+        *cell = (struct cell){
+            .slot = c->slots[i], .kind = CELL_STRING, .text = text, .col = (uint32_t)(text.p - line.p) + 1};
+        struct num_plain number;
+        if (*text.p >= '0' && *text.p <= '9' && num_scan_plain(text.p, &number) == text.p + text.n) {
+            cell->plain = CELL_PLAIN(number.decimals);
+            cell->whole = number.whole;
+        }
     }
     struct row row = {l->number, c->cells, n, true};
     *stop = c->h->row(c->h->ctx, &row);
@@ -347,7 +356,8 @@ static int deliver(struct csv *c, const struct line *l)
     for (size_t i = 0; i < fields; i++) {
         if (c->slots[i] < 0 || c->field[i].text.n == 0)
             continue;
-        c->cells[n++] = (struct cell){c->slots[i], CELL_STRING, c->field[i].text, c->field[i].col};
+        c->cells[n++] = (struct cell){
+            .slot = c->slots[i], .kind = CELL_STRING, .text = c->field[i].text, .col = c->field[i].col};
     }
     struct row row = {l->number, c->cells, n, true};
     return c->h->row(c->h->ctx, &row);

@@ -82,7 +82,7 @@ static const char *read_row(struct document *doc, const char *p, struct str name
         return NULL;
     remarks(doc, &doc->inner, line);
     if (name.p && doc->name_slot >= 0)
-        json_scan_add(j, (struct cell){doc->name_slot, CELL_STRING, name, 0});
+        json_scan_add(j, (struct cell){.slot = doc->name_slot, .kind = CELL_STRING, .text = name});
     *stop = json_rows_deliver(&doc->inner, line, true);
     return p;
 }
