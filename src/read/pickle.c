@@ -859,7 +859,7 @@ static void step(struct machine *m)
         op_mark(m);
         break;
     case ']':
-        if (!fast_stack(m))
+        if (m->sp == m->cap || !fast_stack(m))
             push_tag(m, PK_EMPTY_LIST, 0);
         break;
     case '}':
