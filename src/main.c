@@ -5,12 +5,12 @@
 #include "analyse/analyse.h"
 #include "base/embed.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "cli/dump.h"
 #include "cli/explain.h"
 #include "cli/formats.h"
 #include "cli/inputs.h"
 #include "cli/options.h"
+#include "cli/result.h"
 #include "cli/term.h"
 #include "draw/draw.h"
 #include "model/trace.h"
@@ -177,51 +177,6 @@ static bool any_memory(const struct session *s)
 
 /* --- report ----------------------------------------------------------------------- */
 
-static void put_first_lines(const struct session *s, const struct verdict *v)
-{
-    const char *bold = s->term.out_colour ? "\033[1m" : "", *plain = s->term.out_colour ? "\033[0m" : "";
-    printf("%s%s (%s)%s: ", bold, cause_name(v->cause), certainty_name(v->certainty), plain);
-    term_put(stdout, v->summary);
-    putchar('\n');
-    if (!s->o.quiet && v->fix && *v->fix) {
-        fputs("try first: ", stdout);
-        term_put(stdout, v->fix);
-        putchar('\n');
-    }
-}
-
-static void put_where(const struct session *s, const char *dir)
-{
-    static const struct {
-        enum report_part part;
-        const char *file;
-    } mains[] = {{PART_HTML, "index.html"}, {PART_SINGLE, "oomreport.html"}, {PART_MD, "summary.md"},
-                 {PART_TXT, "summary.txt"}, {PART_JSON, "report.json"},      {PART_PNG, "verdict.png"}};
-    size_t length = strlen(dir);
-    const char *slash = length && dir[length - 1] == '/' ? "" : "/";
-    for (size_t i = 0; i < sizeof mains / sizeof mains[0]; i++) {
-        if (!(s->o.parts & mains[i].part))
-            continue;
-        fputs("report: ", stdout);
-        term_put(stdout, dir);
-        printf("%s%s", slash, mains[i].file);
-        break;
-    }
-    struct buf single = {0};
-    buf_printf(&single, "%s%soomreport.html", dir, slash);
-    struct stat st;
-    if ((s->o.parts & PART_SINGLE) && stat(single.p, &st) == 0) {
-        fputs("   share: ", stdout);
-        term_put(stdout, single.p);
-        struct buf size = {0};
-        num_put_bytes(&size, (double)st.st_size);
-        printf(" (%s)", size.p);
-        buf_release(&size);
-    }
-    buf_release(&single);
-    putchar('\n');
-}
-
 /* A signal waits while the directory is written: it is replaced whole or not at
  * all, and nothing half-made is left beside it. */
 static int write_report(const struct session *s, const char *dir, const struct report_content *content,
@@ -275,9 +230,9 @@ static int deliver(struct session *s, const struct report_content *content)
     } else {
         term_diag(&s->term, &d, o->verbose);
         if (!o->stdout_format)
-            put_first_lines(s, &content->analysis->verdict);
+            result_verdict(&s->term, &content->analysis->verdict, o->quiet);
         if (!o->stdout_format && !o->quiet)
-            put_where(s, dir);
+            result_where(dir, o->parts);
     }
     diag_release(&d);
     return result;
@@ -342,26 +297,34 @@ static int convert_to(struct session *s, FILE *out)
     return result;
 }
 
-/* --to with -o: the file is there whole or not at all. */
+/* What is no regular file (a pipe, a device) is written to, never replaced. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* --to with -o: a regular file is there whole or not at all. */
 static int convert_to_file(struct session *s)
 {
-    const char *inside = inputs_inside(&s->inputs, s->o.output);
+    const char *output = s->o.output, *inside = inputs_inside(&s->inputs, output);
     if (inside)
         return fail(EXIT_USAGE, "%s is an input; choose another -o", inside);
-    const char *part = arena_printf(&s->arena, "%s.tmp-%ld", s->o.output, (long)getpid());
-    unfinished = part;
-    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    bool special = is_special(output);
+    const char *part = special ? output : arena_printf(&s->arena, "%s.tmp-%ld", output, (long)getpid());
+    unfinished = special ? NULL : part;
+    int fd = open(part, special ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL, 0666);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     if (!f) {
         unfinished = NULL;
         return fail(EXIT_USAGE, "cannot write %s: %s", part, strerror(errno));
     }
     int result = convert_to(s, f);
-    bool good = fflush(f) == 0 && fsync(fd) == 0;
-    if ((fclose(f) != 0 || !good || (result == EXIT_OK && rename(part, s->o.output) != 0)) &&
-        result == EXIT_OK)
-        result = fail(EXIT_USAGE, "cannot write %s: %s", s->o.output, strerror(errno));
-    if (result != EXIT_OK)
+    bool good = fflush(f) == 0 && (special || fsync(fd) == 0);
+    good = fclose(f) == 0 && good;
+    if (result == EXIT_OK && (!good || (!special && rename(part, output) != 0)))
+        result = fail(EXIT_USAGE, "cannot write %s: %s", output, strerror(errno));
+    if (result != EXIT_OK && !special)
         unlink(part);
     unfinished = NULL;
     return result;

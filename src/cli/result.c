@@ -1,0 +1,58 @@
+#include "cli/result.h"
+
+#include "base/num.h"
+#include "report/report.h"
+
+#include <sys/stat.h>
+
+void result_verdict(const struct term *t, const struct verdict *v, bool brief)
+{
+    const char *bold = t->out_colour ? "\033[1m" : "", *plain = t->out_colour ? "\033[0m" : "";
+    printf("%s%s (%s)%s: ", bold, cause_name(v->cause), certainty_name(v->certainty), plain);
+    term_put(stdout, v->summary);
+    putchar('\n');
+    if (!brief && v->fix && *v->fix) {
+        fputs("try first: ", stdout);
+        term_put(stdout, v->fix);
+        putchar('\n');
+    }
+}
+
+static void put_path(const char *what, const char *dir, const char *file)
+{
+    size_t length = strlen(dir);
+    fputs(what, stdout);
+    term_put(stdout, dir);
+    printf("%s%s", length && dir[length - 1] == '/' ? "" : "/", file);
+}
+
+static void put_size(const char *dir, const char *file)
+{
+    struct buf path = {0}, size = {0};
+    struct stat st;
+    buf_printf(&path, "%s/%s", dir, file);
+    if (stat(path.p, &st) == 0) {
+        num_put_bytes(&size, (double)st.st_size);
+        printf(" (%s)", size.p);
+    }
+    buf_release(&path);
+    buf_release(&size);
+}
+
+void result_where(const char *dir, unsigned parts)
+{
+    static const struct {
+        enum report_part part;
+        const char *file;
+    } mains[] = {{PART_HTML, "index.html"}, {PART_SINGLE, "oomreport.html"}, {PART_MD, "summary.md"},
+                 {PART_TXT, "summary.txt"}, {PART_JSON, "report.json"},      {PART_PNG, "verdict.png"}};
+    size_t i = 0;
+    while (!(parts & mains[i].part))
+        i++; /* --only names at least one part */
+    put_path("report: ", dir, mains[i].file);
+    if (parts & PART_SINGLE) {
+        put_path("   share: ", dir, "oomreport.html");
+        put_size(dir, "oomreport.html");
+    }
+    putchar('\n');
+}

@@ -1,0 +1,14 @@
+/* result: the lines on standard output that say what was found and where it stands. */
+#ifndef OOMREPORT_CLI_RESULT_H
+#define OOMREPORT_CLI_RESULT_H
+
+#include "cli/term.h"
+#include "model/verdict.h"
+
+/* "leak (likely): …", and "try first: …" unless brief. */
+void result_verdict(const struct term *t, const struct verdict *v, bool brief);
+/* "report: DIR/index.html   share: DIR/oomreport.html (0.6 MiB)", as far as these parts (of enum report_part)
+ * were written. */
+void result_where(const char *dir, unsigned parts);
+
+#endif
