@@ -152,7 +152,8 @@ bool text_events_line(struct text_events *e, uint64_t line, struct str text, dou
     if (goes_on)
         used |= survived(e, line, text, rank, used);
     if (!used && oom_kill_find(text)) {
-        if (!e->killed && !e->n_recent) {
+        bool aftermath = e->n_recent && e->others <= OTHER_LINES; /* launchers kill what an error left */
+        if (!e->killed && !aftermath) {
             text_events_flush(e);
             emit_kill(e->rows, str_trim(text), line, known_rank(e, rank));
         }

@@ -54,6 +54,8 @@ def check(expected, records):
     for some in expected.get("has", []):
         if not any(not differences(some, r, tolerance) for r in memory):
             wrong.append("no record has %s" % json.dumps(some))
+    if "labels" in expected and [r["label"] for r in records if "label" in r] != expected["labels"]:
+        wrong.append("labels %s, expected %s" % ([r["label"] for r in records if "label" in r], expected["labels"]))
     if "header" in expected and not any(not differences(expected["header"], r, tolerance) for r in headers + records):
         wrong.append("no header has %s" % json.dumps(expected["header"]))
     if "ranks" in expected:
