@@ -91,6 +91,9 @@ class Counts:
         self.steps = []
         self.iterations = False  # counted within an epoch: which step that is, is the program's matter
         self.messages = []
+        self.records = self.labels = 0  # of a text log
+        self.text = collections.defaultdict(list)  # (field, labelled) -> figures in order
+        self.ranks = {}  # (rank, field) -> how many
 
     def add_row(self, row, rank):
         for name, cell in row.items():
@@ -188,6 +191,96 @@ def read_messages(text):
     return found
 
 
+# What text logs say of memory, one pattern a writer: named groups are fields, with units.
+NUM = r"([0-9]+(?:\.[0-9]+)?)"
+TEXT = (
+    # pattern, fields in the order of its groups, unit, labelled (a checkpoint, no step)
+    (r"(?:\[Rank (?P<rank>[0-9]+)\] *)?\(after (?P<step>[0-9]+) iterations\) memory \(MB\) \| allocated: " + NUM
+     + r" \| \**max allocated: " + NUM + r"\** \| reserved: " + NUM + r" \| max reserved: " + NUM,
+     ("allocated_bytes", "peak_bytes", "reserved_bytes", "peak_reserved_bytes"), "mib", False),
+    (r"MA " + NUM + " GB +Max_MA " + NUM + " GB +CA " + NUM + " GB +Max_CA " + NUM + " GB",
+     ("allocated_bytes", "peak_bytes", "reserved_bytes", "peak_reserved_bytes"), "gib", True),
+    (r"iter: (?P<step>[0-9]+) .*max_mem: " + NUM + "M", ("peak_bytes",), "mib", False),
+    (r"(?:Epoch: \[|Test:).*max mem: " + NUM, ("peak_bytes",), "mib", False),
+    (r"Epoch ?(?:\(train\) *)?\[[0-9]+\]\[ *[0-9]+/[0-9]+\].*[ \t]memory: " + NUM, ("peak_bytes",), "mib", False),
+    (r"GPU Memory: " + NUM + r" GB \(Max: " + NUM + r" GB\)", ("allocated_bytes", "peak_bytes"), "gib", False),
+    (r"^peak memory (?:consumption|allocated): " + NUM + r" MiB(?: reserved: " + NUM + " MiB)?",
+     ("peak_bytes", "peak_reserved_bytes"), "mib", False),
+    (r"used_memory_mb=" + NUM, ("device_used_bytes",), "mib", False),
+    (r"\| +([1-9][0-9]*)MiB / +[0-9]+MiB +\|", ("device_used_bytes",), "mib", False),
+    (r"^Step (?P<step>[0-9]+) \|.*peak_memory_alloc:" + NUM + " peak_memory_reserved:" + NUM,
+     ("peak_bytes", "peak_reserved_bytes"), "gib", False),
+    (r"gpu_max_cached_mem_GB=" + NUM, ("peak_reserved_bytes",), "gib", False),
+    (r"'memory_allocated \(GB\)': " + NUM + r", 'max_memory_allocated \(GB\)': " + NUM,
+     ("allocated_bytes", "peak_bytes"), "gib", False),
+    (r"GPU memory usage [^:]*: " + NUM + "GB", ("allocated_bytes",), "gib", True),
+)
+YOLO = re.compile(r"^ *(?P<epoch>[0-9]+)/[0-9]+ +" + NUM + r"G(?: +[0-9.e+-]+){5,6}(?: .*|:.* (?P<at>[0-9]+)/[0-9]+ \[.*)$")
+
+
+def read_text_figures(counts, text):
+    """Figures of each line, by TEXT; of a YOLO bar those of its first drawing for each step."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    last = None
+    for line in re.split(r"[\r\n]+", text):
+        for pattern, fields, unit, labelled in TEXT:
+            for m in re.finditer(pattern, line):
+                named = m.groupdict()
+                values = [g for i, g in enumerate(m.groups(), 1) if i not in m.re.groupindex.values()]
+                rank = int(named["rank"]) if named.get("rank") else None
+                counts.records += not labelled
+                counts.labels += labelled
+                for field, value in zip(fields, values):
+                    if value is None:
+                        continue
+                    got = figure(value, unit)
+                    counts.text[field, labelled].append(got)
+                    if rank is not None:
+                        counts.ranks[rank, field] = counts.ranks.get((rank, field), 0) + 1
+                if named.get("step"):
+                    counts.steps.append(int(named["step"]))
+        m = YOLO.match(line)
+        if m and (m.group("at") is None or (m.group("epoch"), m.group("at")) != last):
+            last = (m.group("epoch"), m.group("at"))
+            counts.records += 1
+            digits = m.group(2)
+            counts.text["reserved_bytes", False].append(([float(digits) * 1e9], 10.0 ** -len(digits.partition(".")[2]) * 5e8))
+
+
+def check_text(counts, program, path):
+    """Every figure of every record, in order, against the file; and ranks, steps, errors."""
+    done = run(program, "--to", "jsonl", str(path))
+    got = [json.loads(line) for line in io.StringIO(done.stdout)]
+    steps, events = [r for r in got if "event" not in r and "oomlog" not in r], [r for r in got if "event" in r]
+    out = []
+    for (field, labelled), want in sorted(counts.text.items()):
+        have = [r[field] for r in steps if field in r and ("label" in r) == labelled]
+        if len(have) != len(want):
+            raise Wrong(f"{len(have)} figures of {field}, the file has {len(want)}")
+        for i, (h, w) in enumerate(zip(have, want)):
+            fits(h, w, f"{field} number {i + 1}")
+        out.append(f"{len(have)} x {field}{' of checkpoints' if labelled else ''}, highest {max(have) / 2**30:.2f} GiB")
+    memory = [r for r in steps if "label" not in r and any(f in r for f in MEMORY)]
+    if len(memory) != counts.records:
+        raise Wrong(f"{len(memory)} records with memory, the file has {counts.records}")
+    for (rank, field), n in sorted(counts.ranks.items()):
+        if sum(r.get("rank") == rank and field in r for r in steps) != n:
+            raise Wrong(f"rank {rank} has not {n} figures of {field}")
+    if counts.ranks:
+        out.append(f"{len({r for r, _ in counts.ranks})} ranks")
+    missing = set(counts.steps) - {r.get("step") for r in steps}
+    if missing:
+        raise Wrong(f"steps are missing: {sorted(missing)[:3]}")
+    out += check_messages(counts, events) if counts.messages else []
+    if not counts.messages and any(e["event"] == "oom" for e in events):
+        raise Wrong(f"an error that the file has not: {events[0]}")
+    if not counts.text and not counts.messages:
+        if memory:
+            raise Wrong("gives memory figures, the file has none")
+        out += check_says_so(program, path, done.stderr)
+    return "text: " + ", ".join(out)
+
+
 def read_file(path):
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
@@ -211,13 +304,12 @@ def read_file(path):
     rows = [r for r in rows if isinstance(r, dict)]
     if lines and len(rows) * 10 >= len(lines) * 8:
         return read_rows("JSONL", rows)
-    table = read_csv(lines) if "\r" not in text.replace("\r\n", "") else None
+    table = read_csv(lines) if "\r" not in text.replace("\r\n", "") and not YOLO.match(lines[0]) else None
     if table is not None:
         return table
     counts = Counts("text")
     counts.messages = read_messages(text)
-    if not counts.messages:
-        raise NotYet("a text log without an out-of-memory message")
+    read_text_figures(counts, text)
     return counts
 
 
@@ -302,9 +394,9 @@ def check_says_so(program, path, err):
 
 def check_file(program, path):
     counts = read_file(path)
-    records, events, err = converted(program, path)
     if counts.kind == "text":
-        return "text: " + ", ".join(check_messages(counts, events))
+        return check_text(counts, program, path)
+    records, _, err = converted(program, path)
     seen = any(f in r for _, r in records for f in MEMORY)
     if counts.figures and not seen and not counts.sure:
         counts.figures.clear()  # a bare name without a unit: a program may decline to guess
