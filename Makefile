@@ -14,7 +14,8 @@ prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 mandir ?= $(prefix)/share/man
 FUZZ_TIME ?= 600
-CASES  ?= tests/score
+SEED   ?= 20261129
+COUNT  ?= 1010
 
 PKGS := libcjson cairo cairo-ft libpng freetype2 libpcre2-8 zlib
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
@@ -116,8 +117,10 @@ check-corpus: $(PROG) ## CORPUS=DIR: real logs, or labelled cases, or both in co
 	@test -n "$(CORPUS)" || { echo "make: say where: make check-corpus CORPUS=DIR" >&2; exit 2; }
 	@bad=0; for d in $(if $(wildcard $(CORPUS)/cases),$(CORPUS)/corpus $(CORPUS)/cases,$(CORPUS)); do \
 	    $(PYTHON) tests/tools/check_corpus.py --program $(PROG) $$d || bad=1; done; exit $$bad
-score: $(PROG) ## CASES=DIR: confusion matrix over labelled runs
-	$(PYTHON) tests/tools/score.py --program $(PROG) $(CASES)
+score: $(PROG) ## SEED=N COUNT=N: confusion matrix over generated, labelled runs
+	@rm -rf $(BUILD)/score
+	@$(PYTHON) tests/score/generate.py --seed $(SEED) --count $(COUNT) $(BUILD)/score
+	@$(PYTHON) tests/score/score.py $(BUILD)/score $(PROG) $(SCORE)
 bench: $(PROG) ## speed against wc, json.loads and pandas (BENCH="--steps N --rounds N")
 	$(PYTHON) tests/bench/bench.py --program $(PROG) --work $(BUILD)/bench $(BENCH)
 

@@ -135,6 +135,8 @@ def criteria(judged):
     separates = auc([j for j in hard if j["decidable"]])
     return [
         row("cause", cause, percent(cause), ">= 98 %", lambda v: v >= 0.98),
+        row("cause, hard half", share(j["right"] for j in hard if j["decidable"]),
+            percent(share(j["right"] for j in hard if j["decidable"])), "-", lambda v: True),
         row("worst kind%s" % (" (%s)" % worst if worst else ""), kinds.get(worst), percent(kinds.get(worst)), ">= 90 %",
             lambda v: v >= 0.9),
         row("undecidable left open", undecided, percent(undecided), ">= 90 %", lambda v: v >= 0.9),
