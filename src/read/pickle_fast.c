@@ -1,9 +1,7 @@
 /* Fast paths of the pickle machine: nearly all of a snapshot is lists of frames that were
  * written before, and events whose keys were. Both are read as a whole where they look as
  * the picklers write them and lie within the window; everything else goes op by op. */
-#include "base/mem.h"
 #include "read/pickle_machine.h"
-#include <stdlib.h>
 
 static uint32_t word32(const unsigned char *p)
 {
@@ -46,46 +44,6 @@ static size_t get_here(const struct machine *m, const unsigned char *p, uint32_t
 
 /* --- lists of frames ---------------------------------------------------------------- */
 
-void stack_cache_release(struct stack_cache *c)
-{
-    free(c->of);
-    free(c->next);
-    buf_release(&c->raw);
-    *c = (struct stack_cache){.off = true};
-}
-
-static uint32_t *predicted(struct stack_cache *c)
-{
-    if (!c->next)
-        c->next = mem_zero(CACHE_NEXT, sizeof *c->next);
-    uint32_t h = c->last * 0x9e3779b1u ^ c->before * 0x85ebca6bu;
-    return &c->next[(h >> 12) % CACHE_NEXT];
-}
-
-static void cache_put(struct stack_cache *c, uint32_t stack, const unsigned char *raw, size_t n)
-{
-    if (stack >= c->n_of) {
-        size_t want = c->n_of ? c->n_of * 2 : 256;
-        while (want <= stack)
-            want *= 2;
-        c->of = mem_grow(c->of, want, sizeof *c->of);
-        memset(c->of + c->n_of, 0, (want - c->n_of) * sizeof *c->of);
-        c->n_of = want;
-    }
-    if (c->of[stack].n || c->raw.n + n > CACHE_RAW_MAX)
-        return;
-    c->of[stack].at = (uint32_t)c->raw.n;
-    c->of[stack].n = (uint32_t)n;
-    buf_put(&c->raw, raw, n);
-}
-
-static void cache_judge(struct stack_cache *c)
-{
-    c->tried++;
-    if (c->tried % CACHE_TRIAL == 0 && c->hit * 4 < c->tried)
-        stack_cache_release(c); /* nearly every stack is another: looking them up costs more than it saves */
-}
-
 /* Frames at p up to 'e'; the number of bytes, or 0 when it is not as simple. */
 static size_t walk(struct machine *m, const unsigned char *p, const unsigned char *end, uint32_t *stack)
 {
@@ -109,24 +67,12 @@ static size_t walk(struct machine *m, const unsigned char *p, const unsigned cha
 static size_t stack_items(struct machine *m, const unsigned char *p, const unsigned char *end,
                           uint32_t *stack)
 {
-    struct stack_cache *c = &m->cache;
-    if (c->off)
-        return walk(m, p, end, stack);
-    uint32_t *guess = predicted(c);
-    size_t n = *guess && *guess < c->n_of ? c->of[*guess].n : 0;
-    if (n && (size_t)(end - p) > n && p[n - 1] == 'e' && memcmp(p, c->raw.p + c->of[*guess].at, n) == 0) {
-        *stack = *guess;
-        c->hit++;
-    } else {
-        n = walk(m, p, end, stack);
-        if (n == 0)
-            return 0;
-        cache_put(c, *stack, p, n);
-        *guess = *stack;
-    }
-    c->before = c->last;
-    c->last = *stack;
-    cache_judge(c);
+    size_t n = stack_cache_find(&m->cache, p, (size_t)(end - p), stack);
+    if (n)
+        return n;
+    n = walk(m, p, end, stack);
+    if (n)
+        stack_cache_learn(&m->cache, *stack, p, n);
     return n;
 }
 

@@ -3,6 +3,7 @@
 #define OOMREPORT_READ_PICKLE_MACHINE_H
 
 #include "read/pickle.h"
+#include "read/stack_cache.h"
 
 enum {
     PK_MARK = SNAP_READER,
@@ -48,25 +49,6 @@ struct open_dict {
     bool used;
 };
 
-/* Stacks by the bytes they were written with: in a training loop the same few thousand come
- * again and again, mostly in the same order. */
-struct stack_cache {
-    struct {
-        uint32_t at, n; /* bytes in raw; n 0: none kept */
-    } * of;             /* by stack */
-    size_t n_of;
-    struct buf raw;
-    uint32_t *next; /* CACHE_NEXT: the stack that came after these two */
-    uint32_t last, before;
-    uint64_t tried, hit;
-    bool off;
-};
-enum {
-    CACHE_NEXT = 1 << 15,
-    CACHE_RAW_MAX = 16 * 1024 * 1024,
-    CACHE_TRIAL = 8192 /* lists after which the hit rate is judged */
-};
-
 struct machine {
     struct raw *in;
     struct snap_build *b;
@@ -98,7 +80,6 @@ bool memo_put(struct machine *m, uint64_t index, uint32_t word);
  * taken as a whole; false, and nothing has changed, when it has to be read op by op. */
 bool fast_stack(struct machine *m);
 bool fast_event(struct machine *m);
-void stack_cache_release(struct stack_cache *c);
 /* The list under the top mark takes what is above that mark. */
 bool feed_list(struct machine *m);
 struct open_list *open_list_at(struct machine *m, size_t position);
