@@ -41,9 +41,10 @@ void column_free(struct column *c)
     free(c);
 }
 
+/* Whole, exact as a double, and not -0 (which an offset cannot tell from 0). */
 static inline bool whole(double v)
 {
-    return fabs(v) < 9007199254740992.0 && (double)(int64_t)v == v && !(v == 0 && signbit(v));
+    return fabs(v) < 9007199254740992.0 && (double)(int64_t)v == v && (v != 0 || !signbit(v));
 }
 
 /* Bytes needed for offsets up to `range` with one more code kept free for "missing". */
@@ -90,28 +91,29 @@ static void encode(struct block *b, const double *v, size_t n)
 
 static void pack(struct column *c, const double *v, size_t n)
 {
-    double min = NAN, max = NAN;
+    double min = INFINITY, max = -INFINITY;
     bool all_whole = true, any_missing = false;
     for (size_t i = 0; i < n; i++) {
-        if (isnan(v[i])) {
+        double x = v[i];
+        if (isnan(x)) {
             any_missing = true;
             continue;
         }
-        all_whole = all_whole && whole(v[i]);
-        if (!(v[i] >= min))
-            min = v[i];
-        if (!(v[i] <= max))
-            max = v[i];
+        min = x < min ? x : min;
+        max = x > max ? x : max;
+        all_whole = whole(x);
+        if (!all_whole)
+            break; /* the doubles are kept: nothing else needs to be known */
     }
     /* Offsets must be exact as doubles too. */
     all_whole = all_whole && !(max - min >= 9007199254740992.0);
-    struct block b = {.min = min};
-    if (!isnan(min) && !all_whole) {
+    struct block b = {.min = min <= max ? min : NAN};
+    if (!all_whole) {
         b.raw = true;
         b.width = sizeof(double);
         b.data = mem_alloc(n * sizeof(double));
         memcpy(b.data, v, n * sizeof(double));
-    } else if (!isnan(min) && (max > min || any_missing)) {
+    } else if (min <= max && (max > min || any_missing)) {
         b.width = width_for((uint64_t)(max - min));
         encode(&b, v, n);
     }

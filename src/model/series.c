@@ -1,5 +1,6 @@
 #include "model/series.h"
 #include "base/mem.h"
+#include "base/num_scan.h"
 #include "model/trace.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,13 +105,6 @@ static void set_size(struct series *s, size_t row, const struct extra *x)
     column_set_next(s->sizes[i].column, row, x->value);
 }
 
-static inline uint64_t word_at(const char *s)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-}
-
 /* Eight bytes at a time by the multiplication and shifts of MurmurHash3's finaliser. 48
  * bits: whole as a double, and any two of 10^6 batches agree by chance in 0.2 % of runs. */
 double series_content_code(struct str ids)
@@ -118,13 +112,13 @@ double series_content_code(struct str ids)
     uint64_t h = 0x9e3779b97f4a7c15u ^ ids.n;
     size_t i = 0;
     for (; i + 8 <= ids.n; i += 8) {
-        h = (h ^ word_at(ids.p + i)) * 0xff51afd7ed558ccdu;
+        h = (h ^ num_load8(ids.p + i)) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
     }
     char last[8] = {0};
     if (i < ids.n)
         memcpy(last, ids.p + i, ids.n - i);
-    h = (h ^ word_at(last)) * 0xc4ceb9fe1a85ec53u;
+    h = (h ^ num_load8(last)) * 0xc4ceb9fe1a85ec53u;
     return (double)((h ^ h >> 33) & (((uint64_t)1 << 48) - 1));
 }
 
@@ -294,7 +288,7 @@ static void seal_ids(struct series *s)
     s->n_kept = out;
 }
 
-void series_seal(struct series *s)
+void series_pack(struct series *s)
 {
     for (int f = 0; f < F_COUNT; f++)
         if (s->col[f])
@@ -306,6 +300,11 @@ void series_seal(struct series *s)
     column_seal(s->segment);
     if (s->content)
         column_seal(s->content);
+}
+
+void series_seal(struct series *s)
+{
+    series_pack(s);
     seal_ids(s);
 }
 

@@ -118,6 +118,8 @@ void series_event(struct series *s, enum event_kind kind, const struct record *r
 void series_checkpoint(struct series *s, const struct record *r);
 /* A restart: rows appended from now on belong to the next segment. */
 void series_restart(struct series *s);
+/* Packs the columns, which gives memory back; appending may go on afterwards. */
+void series_pack(struct series *s);
 /* Packs everything; call once reading is over. */
 void series_seal(struct series *s);
 

@@ -304,6 +304,7 @@ void builder_input_end(struct builder *b, const struct input_info *info)
             s->format = arena_strndup(&s->arena, info->format, strlen(info->format));
         s->peak_reset_declared = record_has(&s->meta, F_PEAK_RESET);
         keep_trace(l, info->trace);
+        series_pack(s);
         l->d = NULL;
         b->lanes[kept++] = l;
     }

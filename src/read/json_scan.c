@@ -294,8 +294,38 @@ static const char *skip_key(struct json_text *t, const char *p)
     return space(t, p + 1);
 }
 
+/* A list of strings and whole numbers without escapes and beyond ASCII, as batch ids are logged. Behind it,
+ * or NULL when it is not as simple as that: then it is for skip_below. p is behind '['. */
+static inline const char *skip_plain_list(const struct json_text *t, const char *p)
+{
+    for (;;) {
+        if (*p == '"') {
+            p = special(p + 1);
+            if (*p != '"')
+                return NULL;
+            p++;
+        } else {
+            const char *start = p;
+            p = num_skip_digits(p);
+            if (p == start || *start == '0')
+                return NULL;
+        }
+        if (*p == ']')
+            return p < t->end ? p + 1 : NULL;
+        if (*p != ',' || p >= t->end)
+            return NULL;
+        p++;
+        p += *p == ' ';
+    }
+}
+
 static const char *skip_below(struct json_text *t, const char *p, unsigned depth)
 {
+    if (*p == '[' && depth < JSON_DEPTH_MAX) {
+        const char *end = skip_plain_list(t, p + 1);
+        if (end)
+            return end;
+    }
     unsigned char is_list[JSON_DEPTH_MAX / 8 + 1] = {0}; /* one bit for each level */
     unsigned level = depth;
     bool escaped;
