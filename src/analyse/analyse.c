@@ -1,5 +1,6 @@
 #include "analyse/analyse.h"
 
+#include "analyse/copies.h"
 #include "analyse/cross_run.h"
 #include "analyse/overall.h"
 #include "analyse/ranks.h"
@@ -38,10 +39,12 @@ void rule_test(struct run_ctx *c, enum question_id q, const char *id, double mea
         t->where = series_place(c->f->s, where);
 }
 
-static void run(struct analysis *a, struct run_report *out, const struct series *s, double capacity)
+/* Gives the answers to what was asked. */
+static struct what_if_answer *run(struct analysis *a, struct run_report *out, const struct series *s,
+                                  const struct analyse_settings *settings)
 {
     struct frame f;
-    frame_init(&f, s, capacity);
+    frame_init(&f, s, settings->capacity_bytes);
     struct run_ctx c = {.arena = &a->arena, .f = &f, .out = out};
     for (int q = 0; q < Q_COUNT; q++) {
         out->triage[q].id = (enum question_id)q;
@@ -52,19 +55,39 @@ static void run(struct analysis *a, struct run_report *out, const struct series 
         rules[i](&c);
     decide(&c);
     quality_run(a, &c);
+    struct what_if_answer *answers =
+        settings->n_what_if ? what_if_run(&c, settings->what_if, settings->n_what_if) : NULL;
     frame_release(&f);
+    return answers;
 }
 
 void analyse(struct analysis *out, const struct series_set *set, const struct analyse_settings *settings)
 {
     memset(out, 0, sizeof *out);
     arena_init(&out->arena);
-    out->n_runs = set->n;
     out->runs = arena_alloc(&out->arena, (set->n + 1) * sizeof *out->runs);
-    for (size_t i = 0; i < set->n; i++)
-        run(out, &out->runs[i], set->items[i], settings ? settings->capacity_bytes : NAN);
+    struct what_if_answer **answers =
+        arena_alloc(&out->arena, (set->n + 1) * sizeof(struct what_if_answer *));
+    static const struct analyse_settings usual = {.capacity_bytes = NAN};
+    settings = settings ? settings : &usual;
+    uint64_t *digest = mem_alloc((set->n + 1) * sizeof *digest);
+    for (size_t i = 0; i < set->n; i++) {
+        digest[i] = set->n > 1 ? copies_digest(set->items[i]) : 0;
+        size_t first = copies_first(digest, i);
+        if (first < i) {
+            quality_copy(out, set->items[i], set->items[first]);
+            continue;
+        }
+        answers[out->n_runs] = run(out, &out->runs[out->n_runs], set->items[i], settings);
+        out->n_runs++;
+    }
+    free(digest);
     ranks_fill(out);
     overall(out);
+    if (out->n_runs > 0) {
+        out->what_if = answers[out->lead];
+        out->n_what_if = settings->n_what_if;
+    }
     cross_run(out);
 }
 

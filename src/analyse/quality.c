@@ -138,3 +138,11 @@ void quality_run(struct analysis *a, const struct run_ctx *c)
     impossible(a, c, run);
     gaps(a, c, run);
 }
+
+void quality_copy(struct analysis *a, const struct series *copy, const struct series *first)
+{
+    add(a, "copy",
+        arena_printf(&a->arena,
+                     "%s has the steps and figures of %s throughout: it is a copy, and was counted once.",
+                     copy->source ? copy->source : "A log", first->source ? first->source : "another log"));
+}

@@ -41,6 +41,7 @@ void records_count(struct records *out, const struct frame *f, const double *y, 
         if (i >= half && isnan(start))
             start = isnan(record) ? y[i] : record;
         bool rises = y[i] > record;
+        out->rows++;
         if (rises && !isnan(record)) {
             out->rises++;
             if (i >= half && (out->late == 0 || (double)(i - last) >= apart)) {
@@ -63,4 +64,7 @@ void records_count(struct records *out, const struct frame *f, const double *y, 
                  : out->without_size >= 2 && share >= 0.25 ? fmax(out->p, 0.5)
                                                            : fmin(out->p, 0.25);
     }
+    /* batches cannot outgrow all before them row by row */
+    if (out->rises * 10 >= out->rows * 8)
+        out->p = fmax(out->p, 0.9);
 }

@@ -9,7 +9,8 @@
 #include "analyse/frame.h"
 
 struct records {
-    size_t rises;        /* rows after the warm-up that set a record */
+    size_t rows;         /* after the warm-up, with a figure */
+    size_t rises;        /* of them, those that set a record */
     size_t late;         /* of them in the second half, neighbours counted once */
     double late_rise;    /* [B] risen in the second half */
     bool sized;          /* the shape is logged, varies, and every step is logged */

@@ -43,10 +43,24 @@ static void fold_accumulation(const struct frame *f, double *y)
             y[i] = NAN;
 }
 
+/* A column that may keep what it once took, and does: one that falls from step to step shows the steps. */
 static bool cumulative(const struct frame *f, enum field column)
 {
-    return column == F_RESERVED || column == F_DEVICE_USED || column == F_PEAK_RESERVED ||
-           (column == F_PEAK && f->reset == PEAK_RESET_NEVER);
+    if (column == F_PEAK)
+        return f->reset == PEAK_RESET_NEVER;
+    if (column != F_RESERVED && column != F_DEVICE_USED && column != F_PEAK_RESERVED)
+        return false;
+    size_t falls = 0, seen = 0;
+    double before = NAN;
+    for (size_t i = f->warm; i < f->train.n; i++) {
+        double v = f->train.v[column][i];
+        if (!isfinite(v))
+            continue;
+        falls += v < before * 0.9995 && !f->train.restart[i];
+        before = v;
+        seen++;
+    }
+    return falls * 10 < seen;
 }
 
 /* Held memory that has reached the ceiling cannot rise further: what comes after says nothing of growth. */
@@ -133,7 +147,7 @@ static void find_carrier(struct run_ctx *c, const double *y)
         return;
     }
     free(b);
-    if (!growth_climbs(&l->floor) || cumulative(f, l->column))
+    if (!growth_climbs(&l->floor) || l->held)
         return;
     double share, period = carrier_period(f, y, f->warm, &share), batch = carrier_batch(f, y, f->warm);
     if (isfinite(period)) {
@@ -169,7 +183,7 @@ static void weigh_records(struct run_ctx *c, const double *y)
     struct growth *g = &l->floor;
     struct records r;
     records_count(&r, f, y, l->effect);
-    l->records = r.p < 0.4;
+    l->records = r.p < 0.4 && r.rises * 2 <= r.rows;
     l->p = r.p * (l->column == F_PEAK ? 1 : 0.9);
     if (!r.sized && g->late_share < 0.12)
         l->p *= 0.5;
@@ -179,6 +193,7 @@ static void weigh_records(struct run_ctx *c, const double *y)
         g->shape = GROWTH_LINE;
         g->strength = l->p;
     }
+    l->doubted = l->p < 0.4 && growth_climbs(g);
     l->rise = l->p >= 0.4 ? fmax(g->rise, g->total_rise) : 0;
 }
 
@@ -203,9 +218,9 @@ static void weigh(struct run_ctx *c, const double *y)
                                    : 0.05;
         l->rise = g->last_rise;
     }
-    if (l->column == F_PEAK)
+    if (l->column != F_ALLOCATED && !l->held)
         l->p *= 0.96;
-    if (cumulative(f, l->column))
+    if (l->held)
         weigh_records(c, y);
     if (l->collinear && l->column != F_ALLOCATED)
         l->p = fmin(l->p, 0.35);
@@ -231,7 +246,7 @@ static void figures(struct run_ctx *c)
     l->slope = per;
     l->low = g->low;
     l->high = g->high;
-    bool steps = f->axis == AXIS_STEP;
+    bool steps = f->axis == AXIS_STEP && !l->doubted;
     o->slope_bytes_per_step = steps ? per : NAN;
     o->slope_low = steps ? g->low : NAN;
     o->slope_high = steps ? g->high : NAN;
@@ -281,7 +296,7 @@ static void tests_of_trend(struct run_ctx *c)
     struct found_leak *l = &c->leak;
     struct growth *g = &l->floor;
     struct arena *a = c->arena;
-    bool climbs = growth_climbs(g);
+    bool climbs = growth_climbs(g) && !l->doubted;
     size_t last = f->train.n ? f->train.row[f->train.n - 1] : ROW_NONE;
     const char *unit = f->axis == AXIS_STEP ? "bytes/step" : f->axis == AXIS_TIME ? "bytes/s" : "bytes/row";
     if (climbs)
@@ -289,6 +304,13 @@ static void tests_of_trend(struct run_ctx *c)
                   arena_printf(a, "Over %s rows %s climbed %s a step (95 %% interval %s to %s).",
                                say_count(a, (double)g->n), column_word(l->column), say_bytes(a, g->slope),
                                say_signed_bytes(a, g->low), say_signed_bytes(a, g->high)));
+    else if (l->doubted)
+        rule_test(c, Q_GROWS, "floor_slope", NAN, unit, NAN, SAYS_NOTHING, last,
+                  arena_printf(a,
+                               "Over %s rows %s rose by %s. It does not fall back between steps, so a larger "
+                               "batch raises it for good: a rise alone is no growth.",
+                               say_count(a, (double)g->n), column_word(l->column),
+                               say_bytes(a, g->total_rise)));
     else
         rule_test(c, Q_GROWS, "floor_slope", g->slope, unit, g->least_slope, SAYS_AGAINST, last,
                   arena_printf(a, "Over %s rows there is no lasting climb of %s larger than %s a step.",
@@ -297,13 +319,13 @@ static void tests_of_trend(struct run_ctx *c)
     rule_test(c, Q_GROWS, "rise", l->rise, "bytes", l->effect, climbs ? SAYS_FOR : SAYS_AGAINST, last,
               arena_printf(a, "The lasting rise is %s; below %s a rise does not count.",
                            say_bytes(a, l->rise), say_bytes(a, l->effect)));
-    if (isfinite(g->tau))
+    if (isfinite(g->tau) && !l->doubted)
         rule_test(c, Q_GROWS, "rank_trend", g->tau, "1", 0.6, g->tau >= 0.6 ? SAYS_FOR : SAYS_AGAINST,
                   ROW_NONE,
                   arena_printf(
                       a, "Kendall's tau over the low points of up to 12 blocks is %s (1 is a steady rise).",
                       say_number(a, g->tau, 2)));
-    if (isfinite(g->late_share) && g->rise > 0)
+    if (isfinite(g->late_share) && g->rise > 0 && !l->doubted)
         rule_test(c, Q_GROWS, "late_share", g->late_share, "1", 0.15,
                   g->late_share >= 0.15 ? SAYS_NOTHING : SAYS_AGAINST, ROW_NONE,
                   arena_printf(
@@ -318,7 +340,7 @@ static void tests_of_cause(struct run_ctx *c, const struct shapes_taken *taken)
     struct found_leak *l = &c->leak;
     struct growth *g = &l->floor;
     struct arena *a = c->arena;
-    bool climbs = growth_climbs(g);
+    bool climbs = growth_climbs(g) && !l->doubted;
     if (taken->taken)
         rule_test(c, Q_GROWS, "explained_by_shape", taken->share, "1", NAN,
                   l->by_shape ? SAYS_AGAINST : SAYS_NOTHING, ROW_NONE,
@@ -357,8 +379,11 @@ static void tests_of_cause(struct run_ctx *c, const struct shapes_taken *taken)
                                say_bytes(a, l->rise)));
     if (l->records)
         rule_test(c, Q_GROWS, "records", NAN, "1", NAN, SAYS_AGAINST, ROW_NONE,
-                  "The counter is never reset, and new records become rare like log(step): larger batches "
-                  "turn up, nothing is kept.");
+                  l->column == F_PEAK
+                      ? "The counter is never reset, and new records become rare like log(step): larger "
+                        "batches turn up, nothing is kept."
+                      : "What is held does not fall back between steps, and new records become rare like "
+                        "log(step): larger batches turn up, nothing is kept.");
 }
 
 void rule_leak(struct run_ctx *c)
@@ -385,9 +410,10 @@ void rule_leak(struct run_ctx *c)
     if (l->column == F_ALLOCATED || l->column == F_PEAK)
         fold_accumulation(f, y);
     struct shapes_taken taken = {.size_tau = NAN};
-    if (cumulative(f, l->column) && l->column != F_PEAK)
+    l->held = cumulative(f, l->column);
+    if (l->held && l->column != F_PEAK)
         cut_at_ceiling(f, y);
-    if (cumulative(f, l->column)) {
+    if (l->held) {
         memcpy(adj, y, n * sizeof *adj);
         struct shapes_taken look = leak_take_out_shapes(adj, f, y, l->column == F_ALLOCATED);
         l->size_tau = look.size_tau;

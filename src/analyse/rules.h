@@ -21,7 +21,9 @@ struct found_leak {
     bool sorted;         /* batches in order of size: peaks alone cannot tell growth from size */
     bool collinear;      /* shapes and time rise together: they cannot be told apart */
     double size_tau;     /* trend of the batch's size itself, NAN unknown */
-    bool records;        /* a counter that is never reset and gains records like log(step) */
+    bool held;           /* the column does not fall back between steps: its records decide */
+    bool records;        /* held, and its records are as rare as those of a steady process */
+    bool doubted;        /* the column rises, and that is no sign of growth */
     enum subtype carrier;
     double period;           /* [step] of SUB_PERIODIC, else NAN */
     double carrier_jumps;    /* boundaries that carried it */

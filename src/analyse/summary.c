@@ -242,6 +242,8 @@ const char *advice_why_not(struct run_ctx *c, enum cause second)
     const struct frame *f = c->f;
     switch (second) {
     case CAUSE_LEAK:
+        if (c->leak.doubted)
+            return "Memory rises as the largest batches so far turn up; nothing shows that it is kept.";
         if (growth_climbs(&c->leak.floor))
             return arena_printf(a, "Memory does grow (%s in all), but that does not account for the failure.",
                                 say_bytes(a, c->leak.rise));

@@ -279,6 +279,85 @@ static void a_leak_that_meets_the_ceiling_says_what_the_step_would_have_needed(v
     run_done(&a, s);
 }
 
+/* Only what the device holds is logged; batches of random length move it by `swing`, and it climbs. */
+static struct series *used_run(double climb, double swing, enum field field, bool high_water)
+{
+    struct series *s = run_new(80 * GIB);
+    double high = 0;
+    for (size_t i = 0; i < 300; i++) {
+        double len = 640 + 128 * floor(3 * wobble(i));
+        double v = 20 * GIB + len * swing + climb * (double)i;
+        high = fmax(high, v);
+        v = high_water ? high : v;
+        run_step(s, (struct step){.step = (double)i,
+                                  .reserved = field == F_RESERVED ? v : 0,
+                                  .used = field == F_DEVICE_USED ? v : 0,
+                                  .batch = 8,
+                                  .len = len});
+    }
+    return s;
+}
+
+static void expect_used(double climb, double swing, enum field field, bool high_water, bool leaks)
+{
+    struct series *s = used_run(climb, swing, field, high_water);
+    struct analysis a;
+    run_end(s);
+    const struct run_report *r = run_judge(&a, s);
+    if (r->verdict.cause != (leaks ? CAUSE_LEAK : CAUSE_NONE))
+        fail_msg("%s: %s", cause_name(r->verdict.cause), r->verdict.summary);
+    assert_true(leaks || !find_test(r, Q_GROWS, "rise") || find_test(r, Q_GROWS, "rise")->says != SAYS_FOR);
+    assert_true(!leaks || !find_test(r, Q_GROWS, "records"));
+    run_done(&a, s);
+}
+
+static void a_column_that_falls_from_step_to_step_is_no_high_water_mark(void **state)
+{
+    (void)state;
+    expect_used(100 * MIB, 10 * MIB, F_DEVICE_USED, false, true);
+    expect_used(100 * MIB, 10 * MIB, F_RESERVED, false, true);
+    expect_used(30 * MIB, 10 * MIB, F_DEVICE_USED, false, true);
+    expect_used(0, 10 * MIB, F_DEVICE_USED, false, false);
+}
+
+static void a_high_water_mark_that_rises_at_nearly_every_step_is_a_leak(void **state)
+{
+    (void)state;
+    expect_used(100 * MIB, MIB / 64, F_RESERVED, true, true);
+    expect_used(100 * MIB, MIB / 64, F_DEVICE_USED, true, true);
+    expect_used(0, 10 * MIB, F_RESERVED, true, false);
+}
+
+static void a_leak_in_the_devices_use_that_ends_in_a_failure_is_a_leak(void **state)
+{
+    (void)state;
+    struct series *s = used_run(150 * MIB, 10 * MIB, F_DEVICE_USED, false);
+    struct analysis a;
+    run_oom(s, (struct oom){.step = 300, .requested = 2 * GIB, .free = GIB / 2, .total = 80 * GIB});
+    const struct run_report *r = run_judge(&a, s);
+    if (r->verdict.cause != CAUSE_LEAK)
+        fail_msg("%s: %s", cause_name(r->verdict.cause), r->verdict.summary);
+    run_done(&a, s);
+}
+
+/* A rise that is not taken for growth is not shown as growth. */
+static void a_rise_that_is_no_growth_gets_no_slope(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct analysis a;
+    double high = 0;
+    for (size_t i = 0; i < 400; i++) {
+        high = fmax(high, 8 * GIB + 4 * GIB * pow(fabs(wobble(i)), 4) + (double)(i / 150) * GIB);
+        run_step(s, (struct step){.step = (double)i, .peak = high});
+    }
+    const struct run_report *r = run_judge(&a, s);
+    if (r->triage[Q_GROWS].answer == ANSWER_NO)
+        for (size_t i = 0; i < r->triage[Q_GROWS].n_tests; i++)
+            assert_int_not_equal(r->triage[Q_GROWS].tests[i].says, SAYS_FOR);
+    run_done(&a, s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +374,10 @@ int main(void)
         cmocka_unit_test(reserved_that_creeps_over_a_flat_floor_is_no_leak),
         cmocka_unit_test(seven_rows_are_too_few_to_test),
         cmocka_unit_test(a_killed_process_that_grew_is_a_host_leak),
+        cmocka_unit_test(a_column_that_falls_from_step_to_step_is_no_high_water_mark),
+        cmocka_unit_test(a_high_water_mark_that_rises_at_nearly_every_step_is_a_leak),
+        cmocka_unit_test(a_leak_in_the_devices_use_that_ends_in_a_failure_is_a_leak),
+        cmocka_unit_test(a_rise_that_is_no_growth_gets_no_slope),
         cmocka_unit_test(a_leak_that_meets_the_ceiling_says_what_the_step_would_have_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
