@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/num.h"
+#include "base/num_scan.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,62 @@ static void minus_zero_is_written_as_zero(void **state)
     buf_release(&b);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* digits[.digits] of any length up to 12 + 10, behind which other text stands. */
+static size_t random_decimal(char *text, size_t size, uint64_t *seed)
+{
+    size_t n = 0, whole = 1 + next_random(seed) % 12, decimals = next_random(seed) % 11;
+    text[n++] = (char)('1' + next_random(seed) % 9);
+    while (n < whole)
+        text[n++] = (char)('0' + next_random(seed) % 10);
+    if (decimals)
+        text[n++] = '.';
+    for (size_t i = 0; i < decimals; i++)
+        text[n++] = (char)('0' + next_random(seed) % 10);
+    memset(text + n, 0, size - n);
+    text[n] = ",}] \n\0x/:\xff"[next_random(seed) % 10];
+    return n;
+}
+
+static void plain_decimals_scan_as_strtod_reads_them(void **state)
+{
+    (void)state;
+    uint64_t seed = 4;
+    unsigned scanned = 0;
+    for (int i = 0; i < 200000; i++) {
+        char text[64];
+        struct num_plain number;
+        size_t n = random_decimal(text, sizeof text, &seed);
+        const char *end = num_scan_plain(text, &number);
+        if (!end)
+            continue; /* more digits than are plain */
+        scanned++;
+        assert_ptr_equal(end, text + n);
+        text[n] = '\0';
+        if (number.whole < (uint64_t)1 << 53)
+            assert_true((double)number.whole / pow(10, number.decimals) == strtod(text, NULL));
+    }
+    assert_in_range(scanned, 100000, 200000);
+}
+
+static void numbers_that_are_not_plain_are_declined(void **state)
+{
+    (void)state;
+    static const char *const TEXTS[] = {
+        "-1", "01", "1.", ".5", "1e3", "1.5E3", "x", "", "1234567890123456789"};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        char text[64] = {0};
+        struct num_plain number;
+        memcpy(text, TEXTS[i], strlen(TEXTS[i]));
+        assert_null(num_scan_plain(text, &number));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +239,8 @@ int main(void)
         cmocka_unit_test(unsigned_integers_keep_all_64_bits),
         cmocka_unit_test(numbers_are_written_short_and_read_back),
         cmocka_unit_test(sizes_have_three_or_four_digits_and_binary_units),
+        cmocka_unit_test(plain_decimals_scan_as_strtod_reads_them),
+        cmocka_unit_test(numbers_that_are_not_plain_are_declined),
         cmocka_unit_test(minus_zero_is_written_as_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
