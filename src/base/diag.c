@@ -83,7 +83,7 @@ static void put_place(struct buf *b, struct place at)
     buf_puts(b, ": ");
 }
 
-void diag_print(const struct diag *d, FILE *f, bool all)
+void diag_print(const struct diag *d, FILE *f, enum diag_level least)
 {
     static const char *const LEVELS[] = {"note", "warning", "error"};
     struct buf b = {0};
@@ -92,7 +92,7 @@ void diag_print(const struct diag *d, FILE *f, bool all)
         const struct diag_item *it = &d->items[i];
         if (it->at.file)
             file = it->at.file;
-        if (KINDS[it->code].level == DIAG_NOTE && !all)
+        if (KINDS[it->code].level < least)
             continue;
         buf_clear(&b);
         if (it->at.file)
@@ -101,7 +101,7 @@ void diag_print(const struct diag *d, FILE *f, bool all)
         fwrite(b.p, 1, b.n, f);
     }
     for (int i = 0; i < DIAG_COUNT; i++) {
-        if (d->seen[i] <= DIAG_PER_KIND || (KINDS[i].level == DIAG_NOTE && !all))
+        if (d->seen[i] <= DIAG_PER_KIND || KINDS[i].level < least)
             continue;
         buf_clear(&b);
         if (file)

@@ -57,7 +57,7 @@ enum diag_level diag_level(enum diag_code code);
 /* Number of errors (not warnings, not notes) seen. */
 uint64_t diag_errors(const struct diag *d);
 /* `file:line:col: level: text [name]` one a line; control bytes and invalid
- * UTF-8 are shown as \xNN; notes only when all is true. */
-void diag_print(const struct diag *d, FILE *f, bool all);
+ * UTF-8 are shown as \xNN; only those of at least this level. */
+void diag_print(const struct diag *d, FILE *f, enum diag_level least);
 
 #endif

@@ -24,6 +24,7 @@ void term_init(struct term *t, const struct options *o)
     *t = (struct term){.out_colour = wants_colour(o->colour, STDOUT_FILENO),
                        .err_colour = wants_colour(o->colour, STDERR_FILENO),
                        .progress = !o->no_progress && !o->quiet && isatty(STDERR_FILENO),
+                       .quiet = o->quiet,
                        .started = now()};
 }
 
@@ -73,19 +74,20 @@ static void put_coloured(char *line)
 
 void term_diag(struct term *t, const struct diag *d, bool all)
 {
+    enum diag_level least = all ? DIAG_NOTE : t->quiet ? DIAG_ERROR : DIAG_WARNING;
     term_clear(t);
     if (!t->err_colour) {
-        diag_print(d, stderr, all);
+        diag_print(d, stderr, least);
         return;
     }
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f) {
-        diag_print(d, stderr, all);
+        diag_print(d, stderr, least);
         return;
     }
-    diag_print(d, f, all);
+    diag_print(d, f, least);
     fclose(f);
     for (char *line = text; line && *line;) {
         char *end = strchr(line, '\n');

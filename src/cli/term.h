@@ -10,6 +10,7 @@
 struct term {
     bool out_colour, err_colour; /* of standard output, standard error */
     bool progress;               /* show a line of progress */
+    bool quiet;                  /* errors only */
     bool shown;                  /* one is on the screen now */
     double started;              /* [s] monotonic */
 };
@@ -19,7 +20,8 @@ void term_init(struct term *t, const struct options *o);
 void term_progress(struct term *t, size_t i, size_t n, const char *name);
 /* Takes the line of progress away. */
 void term_clear(struct term *t);
-/* diag_print() on standard error, "error" and "warning" coloured. */
+/* diag_print() on standard error, "error" and "warning" coloured; notes only when all is true, and
+ * errors only when the term is quiet. */
 void term_diag(struct term *t, const struct diag *d, bool all);
 /* Writes text with control bytes shown as \xNN, so that a log cannot steer the terminal. */
 void term_put(FILE *f, const char *text);

@@ -2,6 +2,7 @@
 #ifndef OOMREPORT_READ_JSON_ROWS_H
 #define OOMREPORT_READ_JSON_ROWS_H
 
+#include "read/between.h"
 #include "read/json_scan.h"
 
 struct json_rows {
@@ -11,6 +12,7 @@ struct json_rows {
     uint64_t *skipped;
     struct diag *d;
     bool told_full;
+    struct between between;
 };
 
 void json_rows_init(struct json_rows *r, const char *name, const struct row_handler *h, uint64_t *skipped,

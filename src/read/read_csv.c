@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/num_scan.h"
+#include "read/between.h"
 #include "read/csv_sniff.h"
 #include "read/readers.h"
 #include "read/source.h"
@@ -42,6 +43,7 @@ struct csv {
     struct str *names; /* n_names, the columns' names, ascending: to know a header that comes again */
     size_t n_names;
     struct arena arena; /* of names */
+    struct between between;
 
     struct field *field; /* of the line at hand: n_fields, of which at most COLUMNS_MAX are kept */
     size_t n_fields, cap_fields;
@@ -124,6 +126,10 @@ static void stray_quote(struct csv *c, const struct line *l, size_t offset)
     if (c->h->text && c->h->text(c->h->ctx, l->number, l->text))
         return;
     ++*c->skipped;
+    if (between_is_text(l->text)) {
+        between_add(&c->between, l->number);
+        return;
+    }
     const char *last = offset <= l->text.n ? l->text.p + offset : l->text.p + l->text.n;
     while (last > l->text.p && *last != '"')
         last--;
@@ -374,8 +380,12 @@ static bool accept_ragged(struct csv *c, const struct line *l)
                      c->n_columns);
             return false;
         }
-        if (c->n_fields > 1)
-            return true; /* the cells at the end are missing */
+        if (c->n_fields > 1) {
+            diag_add(c->d, DIAG_RAGGED_ROW, at,
+                     "expected %zu cells, found %zu; those at the end count as unknown", c->n_columns,
+                     c->n_fields);
+            return true;
+        }
         ++*c->skipped;
         diag_add(c->d, DIAG_RAGGED_ROW, at, "expected %zu cells, found a line without \"%c\"; it is left out",
                  c->n_columns, c->delimiter);
@@ -401,6 +411,11 @@ static int read_row(struct csv *c, const struct line *l)
         }
         if (c->h->text && c->h->text(c->h->ctx, l->number, l->text))
             return 0;
+        if (odd && between_is_text(l->text)) {
+            ++*c->skipped;
+            between_add(&c->between, l->number);
+            return 0;
+        }
     }
     if (odd && !accept_ragged(c, l))
         return 0;
@@ -455,6 +470,7 @@ int read_csv(struct source *s, const struct read_layout *layout, const struct ro
         stop = read_line(&c, &l, &shape, layout);
     if (stop == 0 && source_failed(s))
         stop = -1;
+    between_say(&c.between, c.name, d);
     free(c.slots);
     free(c.wanted);
     free(c.ends);

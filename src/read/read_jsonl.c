@@ -3,8 +3,9 @@
 #include "read/readers.h"
 #include "read/source.h"
 
-/* The rest of a line, from `from`, is no object. */
-static void no_row(struct json_rows *r, const struct line *l, struct json_text *t, const char *from)
+/* The rest of a line, from `from`, is no object; whole: nothing stands before it. */
+static void no_row(struct json_rows *r, const struct line *l, struct json_text *t, const char *from,
+                   bool whole)
 {
     bool object = *from == '{';
     if (t->cut && object && !l->ended) {
@@ -15,6 +16,11 @@ static void no_row(struct json_rows *r, const struct line *l, struct json_text *
     }
     if (r->h->text && r->h->text(r->h->ctx, l->number, (struct str){from, (size_t)(t->end - from)}))
         return;
+    if (!object && whole && between_is_text(l->text)) {
+        ++*r->skipped;
+        between_add(&r->between, l->number);
+        return;
+    }
     json_rows_error(r, t, l->number, (uint64_t)(t->at - l->text.p) + 1,
                     object ? "the record is left out" : "the line is left out");
 }
@@ -23,7 +29,7 @@ static int read_line(struct json_rows *r, const struct line *l)
 {
     struct json_text t;
     json_text_init(&t, l->text);
-    const char *p = json_space(&t, l->text.p);
+    const char *p = json_space(&t, l->text.p), *first = p;
     while (p < t.end) {
         const char *start = p;
         if (*p == '{')
@@ -31,7 +37,7 @@ static int read_line(struct json_rows *r, const struct line *l)
         else
             p = json_fail(&t, p, "expected a JSON object");
         if (!p) {
-            no_row(r, l, &t, start);
+            no_row(r, l, &t, start, start == first);
             return 0;
         }
         if (r->scan.duplicate || t.bad_text || r->scan.keys.full)
@@ -56,6 +62,7 @@ int read_jsonl(struct source *s, const struct read_layout *layout, const struct 
         stop = read_line(&r, &l);
     if (stop == 0 && source_failed(s))
         stop = -1;
+    between_say(&r.between, r.name, d);
     json_rows_release(&r);
     return stop;
 }

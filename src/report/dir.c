@@ -33,14 +33,14 @@ struct job {
 
 static int fail(struct job *j, const char *what)
 {
-    diag_add(j->d, DIAG_CANNOT_OPEN, (struct place){j->shown, 0, 0}, "%s: %s; the report was not written",
+    diag_add(j->d, DIAG_CANNOT_WRITE, (struct place){j->shown, 0, 0}, "%s: %s; the report was not written",
              what, strerror(errno));
     return -1;
 }
 
 static int refuse(struct job *j, const char *why)
 {
-    diag_add(j->d, DIAG_CANNOT_OPEN, (struct place){j->shown, 0, 0}, "%s", why);
+    diag_add(j->d, DIAG_FOREIGN_DIRECTORY, (struct place){j->shown, 0, 0}, "%s", why);
     return -1;
 }
 

@@ -107,7 +107,7 @@ static void of_one_kind_five_diagnostics_are_kept_and_the_rest_counted(void **st
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
-    diag_print(&d, f, false);
+    diag_print(&d, f, DIAG_WARNING);
     fclose(f);
     assert_non_null(strstr(text, "x.jsonl:1:3: error: bad 1 [bad-json]\n"));
     assert_non_null(strstr(text, "x.jsonl: error: 312 more of this kind [bad-json]\n"));
@@ -127,7 +127,7 @@ static void a_hostile_text_cannot_reach_the_terminal(void **state)
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
-    diag_print(&d, f, true);
+    diag_print(&d, f, DIAG_NOTE);
     fclose(f);
     assert_string_equal(text, "a\\x0Ab:1: error: found \"\\x1B]0;x\\x07\" [bad-json]\n");
     free(text);

@@ -136,7 +136,7 @@ static void every_built_in_format_gives_its_samples(void **state)
         if (m->n_samples == 0)
             fail_msg("%s has no samples", m->name);
         if (!mapping_check(m, &f->a, &f->d))
-            diag_print(&f->d, stderr, true);
+            diag_print(&f->d, stderr, DIAG_NOTE);
     }
     assert_int_equal(diag_errors(&f->d), 0);
     mapping_set_free(set);

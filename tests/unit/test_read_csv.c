@@ -67,7 +67,7 @@ static void short_rows_lack_their_last_cells_and_long_ones_are_cut(void **state)
     struct row_log log = {0};
     assert_reads(log, SYNTAX_CSV, NULL, "a,b,c\n1,2,3\n4,5\n6,7,8,\n9,10,11,12\n13,14,15\n",
                  "2 a=1 b=2 c=3\n3 a=4 b=5\n4 a=6 b=7 c=8\n5 a=9 b=10 c=11\n6 a=13 b=14 c=15\n",
-                 "ragged-row:5:0");
+                 "ragged-row:3:0 ragged-row:5:0");
     assert_reads(log, SYNTAX_CSV, NULL, "a,b,c\n1,2,3\n4\n5,6,7\n", "2 a=1 b=2 c=3\n4 a=5 b=6 c=7\n",
                  "ragged-row:3:0");
     /* with the writer's trailing commas */
@@ -126,6 +126,18 @@ static void a_traceback_between_the_rows_is_text(void **state)
                  "");
 }
 
+static void text_that_nobody_takes_is_one_note(void **state)
+{
+    (void)state;
+    struct row_log log = {0};
+    assert_reads(log, SYNTAX_CSV, NULL,
+                 "a,b,c\n1,2,3\n4,5,6\nTraceback (most recent call last):\n  File \"x.py\", line 3, in f\n"
+                 "    loss.backward()\n    ^^^^^^^^\nRuntimeError: no luck, sorry\n7,8,9\n",
+                 "2 a=1 b=2 c=3\n3 a=4 b=5 c=6\n9 a=7 b=8 c=9\n", "text-between:4:0");
+    assert_reads(log, SYNTAX_CSV, NULL, "a,b,c\n1,2,3\n4,5,6\ntrain,\"5,6\n7,8,9\n",
+                 "2 a=1 b=2 c=3\n3 a=4 b=5 c=6\n5 a=7 b=8 c=9\n", "bad-quote:4:7");
+}
+
 static void columns_without_names_are_given_or_numbered(void **state)
 {
     (void)state;
@@ -176,6 +188,7 @@ int main(void)
         cmocka_unit_test(quoted_cells_keep_separators_quotes_and_line_ends),
         cmocka_unit_test(a_stray_quote_does_not_swallow_what_follows),
         cmocka_unit_test(a_traceback_between_the_rows_is_text),
+        cmocka_unit_test(text_that_nobody_takes_is_one_note),
         cmocka_unit_test(columns_without_names_are_given_or_numbered),
         cmocka_unit_test(two_columns_of_one_name_are_warned_of),
         cmocka_unit_test(a_very_wide_table_keeps_its_first_columns),

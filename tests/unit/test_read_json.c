@@ -76,6 +76,18 @@ static void a_garbage_line_goes_to_text_first(void **state)
     assert_reads(log, SYNTAX_JSONL, NULL, "{'a': 1}\n{\"a\":2}\n", "1 ~{'a': 1}\n2 a=2\n", "bad-json:1:2");
 }
 
+static void text_that_nobody_takes_is_one_note_and_torn_records_are_errors(void **state)
+{
+    (void)state;
+    struct row_log log = {0};
+    assert_reads(log, SYNTAX_JSONL, NULL,
+                 "{\"a\":1}\nTraceback (most recent call last):\n  File \"x.py\", line 3\n    f()\n"
+                 "    ^^^\nRuntimeError: bad thing\n{\"a\":2}\n",
+                 "1 a=1\n7 a=2\n", "text-between:2:0");
+    assert_reads(log, SYNTAX_JSONL, NULL, "{\"a\":1}\nss\": 3, \"b c d\": 4}\n17\n{\"a\":2}\n",
+                 "1 a=1\n4 a=2\n", "bad-json:2:1 bad-json:3:1");
+}
+
 static void what_json_forbids_is_found_in_unwanted_values_too(void **state)
 {
     (void)state;
@@ -249,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_value_replaces_an_object_of_the_same_name),
         cmocka_unit_test(a_last_line_that_breaks_off_is_a_note_only),
         cmocka_unit_test(a_garbage_line_goes_to_text_first),
+        cmocka_unit_test(text_that_nobody_takes_is_one_note_and_torn_records_are_errors),
         cmocka_unit_test(what_json_forbids_is_found_in_unwanted_values_too),
         cmocka_unit_test(bad_utf8_and_half_a_surrogate_are_warned_of_and_kept),
         cmocka_unit_test(lines_of_alternating_shapes_keep_their_keys),
