@@ -113,7 +113,7 @@ static int read_input(struct session *s, const struct input *input, const struct
     diag_init(&d);
     struct input_info *info = &s->infos[s->n_infos];
     struct record_sink sink =
-        to->builder ? builder_sink(to->builder, input->path, &d) : converter_sink(to->converter);
+        to->builder ? builder_sink(to->builder, input->path, input->name, &d) : converter_sink(to->converter);
     int status = normalise_input(info, &sink, input->path, &s->normalise, &s->arena, &d);
     if (to->builder)
         builder_input_end(to->builder, info);
@@ -128,10 +128,15 @@ static int read_input(struct session *s, const struct input *input, const struct
         term_diag(&s->term, &d, s->o.verbose);
         s->n_infos++;
         s->skipped += !info->has_memory;
-        if (s->o.verbose)
-            fprintf(stderr, "%s: %s, %llu records, %llu skipped\n", info->name ? info->name : input->path,
-                    info->format ? info->format : "not recognised", (unsigned long long)info->records,
+        if (s->o.verbose) {
+            term_put(stderr, input->path);
+            fputs(": ", stderr);
+            term_put(stderr, info->format ? info->format : "not recognised");
+            fprintf(stderr, ", %llu records, %llu skipped\n", (unsigned long long)info->records,
                     (unsigned long long)info->skipped);
+        }
+        if (to->builder)
+            info->name = input->name;
         if (d.seen[DIAG_CANNOT_OPEN])
             result = fail(EXIT_USAGE, "%s: cannot be opened", input->path);
     }

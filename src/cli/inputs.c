@@ -18,7 +18,7 @@ static void add(struct input_list *list, const char *path, bool from_dir)
         list->cap = list->cap ? 2 * list->cap : 16;
         list->items = mem_grow(list->items, list->cap, sizeof *list->items);
     }
-    list->items[list->n++] = (struct input){path, from_dir};
+    list->items[list->n++] = (struct input){.path = path, .from_dir = from_dir};
 }
 
 static const char *add_directory(struct input_list *list, const char *path, struct arena *a)
@@ -114,18 +114,16 @@ static const char *add_files_from(struct input_list *list, const char *name, str
 }
 
 struct known {
-    dev_t dev;
-    ino_t ino;
+    char *real; /* where the path leads, links resolved */
     size_t index;
 };
 
-static int by_identity(const void *x, const void *y)
+static int by_real(const void *x, const void *y)
 {
     const struct known *a = x, *b = y;
-    if (a->dev != b->dev)
-        return a->dev < b->dev ? -1 : 1;
-    if (a->ino != b->ino)
-        return a->ino < b->ino ? -1 : 1;
+    int c = strcmp(a->real, b->real);
+    if (c)
+        return c;
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
@@ -135,30 +133,28 @@ static int by_name(const void *x, const void *y)
     bool a_stdin = strcmp(a->path, "-") == 0, b_stdin = strcmp(b->path, "-") == 0;
     if (a_stdin != b_stdin)
         return a_stdin ? -1 : 1;
-    int c = str_cmp_natural(str_of(a->path), str_of(b->path));
+    int c = str_cmp_natural(str_of(a->name), str_of(b->name));
     if (c == 0)
         c = strcmp(a->path, b->path);
     return c ? c : (int)a->from_dir - (int)b->from_dir;
 }
 
-/* A file that is there under several names ("latest.jsonl") is read once, under
- * the first of them that is no link, else the first. */
+/* A file that several paths lead to ("latest.jsonl", a linked folder) is read once, under the first
+ * of them that is no link, else the first. Hard links are names of their own: nobody makes them unmeant. */
 static void drop_repeated(struct input_list *list)
 {
     struct known *known = mem_zero(list->n, sizeof *known);
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < list->n; i++) {
-        struct stat st;
-        bool regular = strcmp(list->items[i].path, "-") != 0 && stat(list->items[i].path, &st) == 0 &&
-                       S_ISREG(st.st_mode);
-        if (regular)
-            known[n++] = (struct known){st.st_dev, st.st_ino, i};
+        char *real = strcmp(list->items[i].path, "-") == 0 ? NULL : realpath(list->items[i].path, NULL);
+        if (real)
+            known[n++] = (struct known){real, i};
     }
-    qsort(known, n, sizeof *known, by_identity);
+    qsort(known, n, sizeof *known, by_real);
     for (size_t i = 0, end; i < n; i = end) {
         size_t best = known[i].index;
         bool named = false, best_is_link = true;
-        for (end = i; end < n && known[end].dev == known[i].dev && known[end].ino == known[i].ino; end++) {
+        for (end = i; end < n && strcmp(known[end].real, known[i].real) == 0; end++) {
             const struct input *input = &list->items[known[end].index];
             struct stat st;
             named |= !input->from_dir;
@@ -172,11 +168,58 @@ static void drop_repeated(struct input_list *list)
                 list->items[known[k].index].path = NULL;
         list->items[best].from_dir = !named;
     }
+    for (size_t i = 0; i < n; i++)
+        free(known[i].real);
     free(known);
     for (size_t i = 0; i < list->n; i++)
         if (list->items[i].path)
             list->items[kept++] = list->items[i];
     list->n = kept;
+}
+
+/* Length of the folders at the front, up to and with the last slash before byte n. */
+static size_t folder(const char *path, size_t n)
+{
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    return n;
+}
+
+/* The path from the root, the same however it was spelt: links to folders resolved, the last name kept. */
+static const char *whole_path(const char *path, struct arena *a)
+{
+    size_t n = folder(path, strlen(path));
+    char *real = realpath(n ? arena_strndup(a, path, n) : ".", NULL);
+    if (!real)
+        return path;
+    const char *whole = arena_printf(a, "%s/%s", real, path + n);
+    free(real);
+    return whole;
+}
+
+/* The folders that all inputs share say nothing of the logs, and who the user is. */
+static void name_inputs(struct input_list *list, struct arena *a)
+{
+    const char *first = NULL;
+    size_t common = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        struct input *input = &list->items[i];
+        input->name = input->path;
+        if (strcmp(input->path, "-") == 0)
+            continue;
+        input->name = whole_path(input->path, a);
+        if (!first) {
+            first = input->name;
+            common = folder(first, strlen(first));
+        }
+        size_t same = 0;
+        while (same < common && input->name[same] == first[same])
+            same++;
+        common = folder(first, same);
+    }
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->items[i].path, "-") != 0)
+            list->items[i].name += common;
 }
 
 const char *inputs_expand(struct input_list *out, const char *const *operands, size_t n,
@@ -191,6 +234,7 @@ const char *inputs_expand(struct input_list *out, const char *const *operands, s
         return why;
     if (out->n == 0)
         return "no input file found";
+    name_inputs(out, a);
     qsort(out->items, out->n, sizeof *out->items, by_name);
     drop_repeated(out);
     size_t from_stdin = 0;

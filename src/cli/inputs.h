@@ -9,6 +9,7 @@
 
 struct input {
     const char *path; /* or "-" */
+    const char *name; /* what the report calls it: path without the folders that all inputs share */
     bool from_dir;    /* found in a directory: nobody said that it is a log */
 };
 

@@ -65,7 +65,7 @@ static const char *keep(struct trace_names *t, struct str s)
 {
     if (s.n > CHUNK / 8)
         return arena_strndup(&t->bytes, s.p, s.n);
-    if (t->chunk_left < s.n) {
+    if (!t->chunk || t->chunk_left < s.n) {
         t->chunk = arena_alloc(&t->bytes, CHUNK);
         t->chunk_left = CHUNK;
     }

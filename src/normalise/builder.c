@@ -233,6 +233,7 @@ static void take(void *ctx, const struct record *r, const struct process_use *pr
     if (!l)
         return;
     l->d = b->d;
+    l->place_name = b->input_name;
     if (!l->device.n && key.device.n)
         l->device = arena_str(&b->arena, key.device);
     if (fresh || after_header)
@@ -241,18 +242,18 @@ static void take(void *ctx, const struct record *r, const struct process_use *pr
     lane_push(l, r, after_header, processes, n);
 }
 
-struct record_sink builder_sink(struct builder *b, const char *input_name, struct diag *d)
+struct record_sink builder_sink(struct builder *b, const char *path, const char *name, struct diag *d)
 {
     b->input++;
     b->first_lane = b->n_lanes;
     b->last_lane = 0;
     b->bare = NULL;
-    b->input_name = arena_strndup(&b->arena, input_name, strlen(input_name));
+    b->input_name = arena_strndup(&b->arena, name, strlen(name));
     b->d = d;
     b->header.r.have = 0;
     b->header_seq = 1;
     b->told_lanes = false;
-    run_name_find(&b->name, input_name, b->pattern, &b->arena);
+    run_name_find(&b->name, path, b->pattern, &b->arena);
     return (struct record_sink){b, take};
 }
 
@@ -277,7 +278,8 @@ static void drop_torn(struct builder *b)
         struct lane *l = b->lanes[i];
         if (!is_torn(b, l))
             continue;
-        diag_add(b->d, DIAG_RAGGED_ROW, (struct place){b->input_name, (uint64_t)column_at(l->s->line, 0), 0},
+        uint64_t line = l->s->rows ? (uint64_t)column_at(l->s->line, 0) : 0;
+        diag_add(b->d, DIAG_RAGGED_ROW, (struct place){b->input_name, line, 0},
                  "the device \"%.*s\" comes in %zu of many rows: a torn line; left out",
                  (int)(l->device.n < 60 ? l->device.n : 60), l->device.p, l->s->rows);
         series_free(l->s);

@@ -37,7 +37,8 @@ struct lane {
     double seed, rank;      /* [1] or NAN */
     bool run_logged;        /* the run's name stands in the log, not only in the file's name */
     size_t input;
-    const char *input_name;
+    const char *input_name; /* of all inputs that the series was read from */
+    const char *place_name; /* of the one that is being read */
     uint64_t header_seq; /* headers seen when the last record came */
 
     struct lane_slot *slots; /* LANE_WINDOW of them; NULL while nothing is held */

@@ -29,6 +29,7 @@ struct normalise_settings {
     const char *format; /* --format NAME|FILE, or NULL: found by content */
     const struct field_map *maps;
     size_t n_maps;
+    bool *map_found; /* n_maps: set to true when an input has the column; or NULL */
     const struct field_set *sets;
     size_t n_sets;
     double step_from, step_to; /* --steps A:B; NAN where open */
@@ -57,8 +58,9 @@ int normalise_input(struct input_info *info, const struct record_sink *sink, con
 struct builder;
 struct builder *builder_new(const char *name_pattern /* or NULL */);
 void builder_free(struct builder *b);
-/* The sink for the input that normalise_input is called with next. */
-struct record_sink builder_sink(struct builder *b, const char *input_name, struct diag *d);
+/* The sink for the input that normalise_input is called with next. Run, seed and rank are looked
+ * for in path; the series and their places call the input `name`. */
+struct record_sink builder_sink(struct builder *b, const char *path, const char *name, struct diag *d);
 /* To be called after each input, with what normalise_input found. */
 void builder_input_end(struct builder *b, const struct input_info *info);
 /* Sealed series, sorted by run (natural order) then rank; the builder is empty afterwards. */

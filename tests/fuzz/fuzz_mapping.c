@@ -27,7 +27,7 @@ static void read_log(const struct mapping *m, struct str log, struct arena *a, s
 
     struct builder *b = builder_new(NULL);
     struct series_set set;
-    sink = builder_sink(b, info.name, d);
+    sink = builder_sink(b, info.name, info.name, d);
     s = source_of_memory(info.name, log);
     normalise_source(&info, &sink, s, &settings, m, a, d);
     source_close(s);

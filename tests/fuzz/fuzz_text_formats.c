@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!set)
         set = mapping_set_new(NULL, NULL, &d);
     struct builder *b = builder_new(NULL);
-    struct record_sink sink = builder_sink(b, "a.log", &d);
+    struct record_sink sink = builder_sink(b, "a.log", "a.log", &d);
     read_into(set, log, &sink, &a, &d);
     builder_input_end(b, &info);
     builder_finish(&series, b);

@@ -33,7 +33,7 @@ static int teardown(void **state)
 
 static void add(struct built *t, const char *name, const char *text)
 {
-    struct record_sink sink = builder_sink(t->b, name, &t->run.d);
+    struct record_sink sink = builder_sink(t->b, name, name, &t->run.d);
     run_sink(&t->run, name, str_of(text), &sink);
     builder_input_end(t->b, &t->run.info);
 }
