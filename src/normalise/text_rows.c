@@ -507,10 +507,16 @@ void text_rows_outcome(struct text_outcome *out, const struct text_rows *t)
     *out = (struct text_outcome){.built_in = true, .format = "text"};
     out->records = t->event_rows->records;
     out->has_memory = t->event_rows->has_memory;
+    out->first_step = t->event_rows->first_step;
+    out->last_step = t->event_rows->last_step;
     bool any = false;
     for (size_t i = 0; i < t->n_formats; i++) {
         const struct format *f = &t->formats[i];
-        if (!f->rows || !f->rows->records)
+        if (!f->rows)
+            continue;
+        out->first_step = fmin(out->first_step, f->rows->first_step);
+        out->last_step = fmax(out->last_step, f->rows->last_step);
+        if (!f->rows->records)
             continue;
         out->records += f->rows->records;
         out->matched += f->rows->records;

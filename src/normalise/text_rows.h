@@ -22,8 +22,9 @@ bool text_rows_line(void *ctx, uint64_t line, struct str text);
 void text_rows_end(struct text_rows *t);
 
 struct text_outcome {
-    uint64_t records; /* events too */
-    uint64_t matched; /* records by patterns */
+    uint64_t records;             /* events too */
+    uint64_t matched;             /* records by patterns */
+    double first_step, last_step; /* as in struct rows */
     bool has_memory, built_in;
     const char *format;        /* "megatron, deepspeed", or "text" */
     const struct mapping *own; /* a contributing format that is not built in, or NULL */
