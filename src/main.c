@@ -144,6 +144,28 @@ static int read_input(struct session *s, const struct input *input, const struct
     return result;
 }
 
+/* Options that name what no input has. 0, or the exit status. */
+static int check_against_options(struct session *s)
+{
+    for (size_t i = 0; i < s->o.n_maps; i++)
+        if (!s->normalise.map_found[i])
+            return fail(EXIT_USAGE, "--map %s: no input has a column \"%.*s\"",
+                        field_name(s->o.maps[i].field), (int)s->o.maps[i].column.n, s->o.maps[i].column.p);
+    if (isnan(s->o.step_from) && isnan(s->o.step_to))
+        return EXIT_OK;
+    double first = NAN, last = NAN, from = s->o.step_from, to = s->o.step_to;
+    for (size_t i = 0; i < s->n_infos; i++) {
+        first = fmin(first, s->infos[i].first_step);
+        last = fmax(last, s->infos[i].last_step);
+    }
+    if (last < from || first > to) {
+        const char *a = isnan(from) ? "" : arena_printf(&s->arena, "%.0f", from);
+        const char *b = isnan(to) ? "" : arena_printf(&s->arena, "%.0f", to);
+        return fail(EXIT_USAGE, "--steps: no step in %s:%s; the logs have %.0f to %.0f", a, b, first, last);
+    }
+    return EXIT_OK;
+}
+
 /* Reads all inputs. 0, or the exit status. */
 static int read_inputs(struct session *s, const struct destination *to)
 {
@@ -158,7 +180,7 @@ static int read_inputs(struct session *s, const struct destination *to)
     if (s->passed_over && !s->o.quiet)
         fprintf(stderr, "oomreport: %zu file%s in directories passed over: not recognised as logs\n",
                 s->passed_over, s->passed_over == 1 ? "" : "s");
-    return EXIT_OK;
+    return check_against_options(s);
 }
 
 /* Finds the inputs and reads them into series. 0, or the exit status. */
@@ -236,6 +258,8 @@ static int deliver(struct session *s, const struct report_content *content)
         term_diag(&s->term, &d, o->verbose);
         if (!o->stdout_format)
             result_verdict(&s->term, &content->analysis->verdict, o->quiet);
+        if (!o->stdout_format)
+            result_what_if(&s->term, content->analysis);
         if (!o->stdout_format && !o->quiet)
             result_where(dir, o->parts);
     }
@@ -274,7 +298,8 @@ static int make_report(struct session *s)
                                   "(--map names a column that holds them)");
     if (result == EXIT_OK) {
         struct analysis analysis;
-        analyse(&analysis, &set, &(struct analyse_settings){s->o.capacity_bytes});
+        struct analyse_settings settings = {s->o.capacity_bytes, s->o.what_ifs, s->o.n_what_ifs};
+        analyse(&analysis, &set, &settings);
         result = draw_and_deliver(s, &analysis);
         analysis_release(&analysis);
     }
@@ -365,7 +390,8 @@ static int dump_stage(struct session *s)
     if (result == EXIT_OK && s->o.dump != DUMP_SERIES) {
         struct analysis analysis;
         struct buf text = {0};
-        analyse(&analysis, &set, &(struct analyse_settings){s->o.capacity_bytes});
+        struct analyse_settings settings = {s->o.capacity_bytes, s->o.what_ifs, s->o.n_what_ifs};
+        analyse(&analysis, &set, &settings);
         if (s->o.dump == DUMP_VERDICTS)
             dump_verdicts(&text, &analysis);
         else
@@ -392,6 +418,7 @@ static int run_on_inputs(struct session *s)
                                                .format = s->o.format,
                                                .maps = s->o.maps,
                                                .n_maps = s->o.n_maps,
+                                               .map_found = arena_alloc(&s->arena, s->o.n_maps + 1),
                                                .sets = s->o.sets,
                                                .n_sets = s->o.n_sets,
                                                .step_from = s->o.step_from,

@@ -7,10 +7,13 @@
 #ifndef OOMREPORT_ANALYSE_ANALYSE_H
 #define OOMREPORT_ANALYSE_ANALYSE_H
 
+#include "analyse/what_if.h"
 #include "model/verdict.h"
 
 struct analyse_settings {
     double capacity_bytes; /* --capacity [B]; NAN: from the logs */
+    const struct what_if_change *what_if; /* n_what_if of --what-if */
+    size_t n_what_if;
 };
 
 /* The series must outlive the analysis. out is released with analysis_release. */

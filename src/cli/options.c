@@ -294,6 +294,8 @@ static const char *parse_value(struct options *o, enum option_id id, const char 
                                 "such as 80GB (10^9) or 79.2GiB (2^30)",
                                 arg);
         return NULL;
+    case OPT_WHAT_IF:
+        return options_what_if(&o->what_ifs[o->n_what_ifs++], arg, a);
     case OPT_TIMESTAMP:
         o->timestamp = arg;
         return options_is_rfc3339(arg)
@@ -354,7 +356,7 @@ static const char *parse_option(struct options *o, enum option_id id, const char
 /* What changes the result is named in the report. */
 static bool changes_result(enum option_id id)
 {
-    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY ||
+    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY || id == OPT_WHAT_IF ||
            id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY || id == OPT_PLOTS;
 }
 
@@ -407,6 +409,7 @@ static void set_defaults(struct options *o, int argc, struct arena *a)
     *o = (struct options){.parts = PART_ALL, .light = true, .dark = true};
     o->step_from = o->step_to = o->capacity_bytes = NAN;
     o->maps = arena_alloc(a, (size_t)argc * sizeof *o->maps);
+    o->what_ifs = arena_alloc(a, (size_t)argc * sizeof *o->what_ifs);
     o->sets = arena_alloc(a, (size_t)argc * sizeof *o->sets);
     o->given = arena_alloc(a, (size_t)argc * sizeof *o->given);
 }

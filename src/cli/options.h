@@ -5,6 +5,7 @@
 #ifndef OOMREPORT_CLI_OPTIONS_H
 #define OOMREPORT_CLI_OPTIONS_H
 
+#include "analyse/what_if.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "normalise/normalise.h"
@@ -58,6 +59,8 @@ struct options {
     size_t n_sets;
     double step_from, step_to; /* NAN where open */
     double capacity_bytes;     /* [B] NAN: not given */
+    struct what_if_change *what_ifs; /* n_what_ifs */
+    size_t n_what_ifs;
     enum convert_format to;
     enum dump_stage dump;
     enum colour colour;
@@ -77,6 +80,8 @@ const char *options_timestamp(struct options *o, struct arena *a);
 /* "80GB" -> 80e9 [B], "79.2GiB" -> 79.2 * 2^30. False on a bare number, an
  * unknown unit, zero, and what is no number. */
 bool options_size(double *out_bytes, const char *text);
+/* "capacity=40GiB,batch_size=4": NULL, or what is wrong. */
+const char *options_what_if(struct what_if_change *out, const char *text, struct arena *a);
 /* True for an RFC 3339 time such as 2024-05-01T12:00:00Z. */
 bool options_is_rfc3339(const char *text);
 /* The candidate most like word, or NULL when none is near. */

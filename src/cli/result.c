@@ -18,6 +18,18 @@ void result_verdict(const struct term *t, const struct verdict *v, bool brief)
     }
 }
 
+void result_what_if(const struct term *t, const struct analysis *a)
+{
+    const char *bold = t->out_colour ? "\033[1m" : "", *plain = t->out_colour ? "\033[0m" : "";
+    for (size_t i = 0; i < a->n_what_if; i++) {
+        printf("%swhat if ", bold);
+        term_put(stdout, a->what_if[i].change);
+        printf(":%s ", plain);
+        term_put(stdout, a->what_if[i].text);
+        putchar('\n');
+    }
+}
+
 static void put_path(const char *what, const char *dir, const char *file)
 {
     size_t length = strlen(dir);

@@ -340,6 +340,14 @@ struct rank_row {
     double last_step, peak_bytes, headroom_bytes, slope_bytes_per_step;
 };
 
+/* What the lead run would have needed with a change (--what-if). */
+struct what_if_answer {
+    const char *change; /* as given: "capacity=40GiB,batch_size=4" */
+    const char *text;   /* sentences */
+    int fits;           /* the failing batch, else the largest seen: 1, 0, or -1 where it cannot be told */
+    double predicted_bytes; /* [B] what that batch needs, or NAN */
+};
+
 struct quality {
     const char *code; /* "missing-field", "impossible-value", "blind-interval", … */
     const char *text;
@@ -358,6 +366,8 @@ struct analysis {
     const char *ranks_text; /* which rank failed first and which is out of line, of the lead's job; or NULL */
     struct quality *quality;
     size_t n_quality;
+    struct what_if_answer *what_if; /* n_what_if, in the order asked; of the lead run */
+    size_t n_what_if;
 };
 
 /* The words of report.json: "leak", "step", "at-risk", "cannot tell", … SUB_NONE gives NULL. */

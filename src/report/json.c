@@ -126,6 +126,29 @@ static void put_ranks(struct json *j, const struct analysis *an)
     json_close(j, ']');
 }
 
+static void put_what_if(struct json *j, const struct analysis *an)
+{
+    if (an->n_what_if == 0) {
+        json_null(j, "what_if");
+        return;
+    }
+    json_open(j, "what_if", '[');
+    for (size_t i = 0; i < an->n_what_if; i++) {
+        const struct what_if_answer *w = &an->what_if[i];
+
+        json_open(j, NULL, '{');
+        json_text(j, "change", w->change);
+        json_text(j, "text", w->text);
+        if (w->fits < 0)
+            json_null(j, "fits");
+        else
+            json_bool(j, "fits", w->fits);
+        json_whole(j, "predicted_bytes", w->predicted_bytes);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 /* --- which runs stand in full ------------------------------------------------------- */
 
 struct candidate {
@@ -236,6 +259,7 @@ void json_report(struct buf *out, const struct report_content *c)
     json_open(&j, "gates", '[');
     json_close(&j, ']');
     json_null(&j, "baseline");
+    put_what_if(&j, an);
     json_close(&j, '}');
     buf_putc(out, '\n');
 }

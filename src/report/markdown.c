@@ -199,6 +199,19 @@ static void next(struct md *m)
     buf_puts(m->out, "\n</details>\n\n");
 }
 
+static void what_if(struct md *m)
+{
+    if (m->an->n_what_if == 0)
+        return;
+    buf_puts(m->out, "<details><summary>What if</summary>\n\n");
+    for (size_t i = 0; i < m->an->n_what_if; i++) {
+        buf_puts(m->out, "- ");
+        text(m, arena_printf(&m->a, "%s: %s", m->an->what_if[i].change, m->an->what_if[i].text));
+        buf_putc(m->out, '\n');
+    }
+    buf_puts(m->out, "\n</details>\n\n");
+}
+
 static void quality(struct md *m)
 {
     if (m->an->n_quality == 0)
@@ -228,7 +241,7 @@ static void mark(struct md *m, const char *label)
 
 void summary_markdown(struct buf *out, const struct report_content *c, const struct report_settings *s)
 {
-    static void (*const folded[])(struct md *) = {tests, runs, next, quality};
+    static void (*const folded[])(struct md *) = {tests, runs, what_if, next, quality};
     struct md m = {.out = out, .an = c->analysis, .lead = facts_lead(c->analysis)};
     size_t start = out->n;
 

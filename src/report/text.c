@@ -108,6 +108,14 @@ static void runs(struct buf *out, struct arena *a, const struct analysis *an)
         buf_printf(out, "  - and %zu more\n", n - shown);
 }
 
+static void what_if(struct buf *out, struct arena *a, const struct analysis *an)
+{
+    if (an->n_what_if)
+        buf_puts(out, "\nWhat if\n");
+    for (size_t i = 0; i < an->n_what_if; i++)
+        wrap(out, a, "  - ", arena_printf(a, "%s: %s", an->what_if[i].change, an->what_if[i].text), 4);
+}
+
 void summary_text(struct buf *out, const struct report_content *c, const struct report_settings *s)
 {
     const struct analysis *an = c->analysis;
@@ -125,6 +133,7 @@ void summary_text(struct buf *out, const struct report_content *c, const struct 
     facts(out, &a, an);
     spark(out, &a, an);
     runs(out, &a, an);
+    what_if(out, &a, an);
     if (v->n_advice > 1)
         buf_puts(out, "\nWhat else to try\n");
     for (size_t i = 1; i < v->n_advice && i <= ADVICE_SHOWN; i++)
