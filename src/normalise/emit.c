@@ -107,9 +107,11 @@ static void send(struct rows *r, const struct record *rec, const struct process_
     r->sink.record(r->sink.ctx, rec, processes, n);
 }
 
-static bool outside_steps(const struct rows *r, const struct record *rec)
+static bool outside_steps(struct rows *r, const struct record *rec)
 {
     double step = record_number(rec, F_STEP);
+    r->first_step = fmin(r->first_step, step);
+    r->last_step = fmax(r->last_step, step);
     return step < r->settings->step_from || step > r->settings->step_to;
 }
 

@@ -6,6 +6,7 @@
 #include "normalise/steps_from_trace.h"
 #include "normalise/text_rows.h"
 #include "read/snapshot.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -37,10 +38,25 @@ static const char *names_seen(const struct rows *r, struct arena *a)
     return n ? out : "none";
 }
 
-static void say_no_memory(const struct rows *r, const char *path, enum syntax syntax, struct arena *a,
-                          struct diag *d)
+/* True when a rule or --map found its key. */
+static bool fits(const struct rows *r)
 {
-    (void)syntax;
+    for (size_t i = 0; i < r->n_slots; i++)
+        for (unsigned k = 0; k < r->slots[i].n; k++)
+            if (r->slots[i].b[k].target == TARGET_FIELD)
+                return true;
+    return false;
+}
+
+static void say_no_memory(const struct rows *r, const char *path, struct arena *a, struct diag *d)
+{
+    if (r->settings->format && !fits(r)) {
+        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
+                 "the format \"%s\" does not fit: it knows none of the keys of this file: %s; leave --format "
+                 "out, or name another (--list-formats)",
+                 r->m->name, names_seen(r, a));
+        return;
+    }
     diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
              "no memory figure in this file; its keys: %s; say which is one with --map FIELD=COLUMN:UNIT",
              names_seen(r, a));
@@ -89,12 +105,14 @@ static int read_source(struct input_info *info, struct source *source, enum synt
     struct row_handler h = {rows, rows_key, rows_row, rows_text};
     read_rows(source, syntax, &layout, &h, &info->skipped, d);
     info->records = rows->records;
+    info->first_step = rows->first_step;
+    info->last_step = rows->last_step;
     info->has_memory = rows->has_memory;
     info->format = m->name;
     info->built_in = m->built_in;
     if (rows->has_memory)
         return 0;
-    say_no_memory(rows, info->name, syntax, a, d);
+    say_no_memory(rows, info->name, a, d);
     return rows->records ? 0 : -1;
 }
 
@@ -111,6 +129,8 @@ static int read_text_source(struct input_info *info, struct source *source, cons
     text_rows_outcome(&out, t);
     text_rows_free(t);
     info->records = out.records;
+    info->first_step = out.first_step;
+    info->last_step = out.last_step;
     info->has_memory = out.has_memory;
     info->format = out.format;
     info->built_in = out.built_in;
@@ -119,6 +139,13 @@ static int read_text_source(struct input_info *info, struct source *source, cons
                  out.own->origin);
     if (out.has_memory)
         return 0;
+    if (m && settings->format && !out.matched) {
+        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
+                 "the format \"%s\" does not fit: no line of this text is of it; leave --format out, or name "
+                 "another (--list-formats)",
+                 m->name);
+        return out.records ? 0 : -1;
+    }
     diag_add(
         d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
         "no memory figure in this text: no line of a format that is known, and no out-of-memory message; "
@@ -224,7 +251,8 @@ int normalise_input(struct input_info *info, const struct record_sink *sink, con
                     const struct normalise_settings *settings, struct arena *a, struct diag *d)
 {
     size_t from = d->n;
-    *info = (struct input_info){.name = arena_strndup(a, path, strlen(path))};
+    *info = (struct input_info){
+        .name = arena_strndup(a, path, strlen(path)), .first_step = NAN, .last_step = NAN};
     struct source *source = source_open(path, d);
     if (!source) {
         take_notes(info, d, from, NULL, a);

@@ -42,7 +42,7 @@ void rows_init(struct rows *r, const struct mapping *m, enum syntax syntax, cons
     r->groups[0] = (struct group){0};
     r->n_groups = 1;
     r->epoch0 = r->epoch_steps = r->last_train_step = r->epoch_last = r->iter_last = r->line_rank =
-        r->line_time = NAN;
+        r->line_time = r->first_step = r->last_step = NAN;
     r->last_oom = mem_zero(1, sizeof *r->last_oom);
     r->turns = 1;
     r->set_capacity = NAN;
@@ -189,7 +189,11 @@ static void bind_maps(struct rows *r, struct slot *s)
 {
     for (size_t i = 0; i < r->settings->n_maps; i++) {
         const struct field_map *map = &r->settings->maps[i];
-        if (!str_eq(map->column, s->name) || s->n == BINDINGS_MAX)
+        if (!str_eq(map->column, s->name))
+            continue;
+        if (r->settings->map_found)
+            r->settings->map_found[i] = true;
+        if (s->n == BINDINGS_MAX)
             continue;
         struct unit unit = {UNIT_KIND_NONE, 1, false};
         size_t stem;

@@ -105,6 +105,7 @@ struct rows {
     bool has_last_oom;
 
     uint64_t records;
+    double first_step, last_step; /* of all records, also those that --steps leaves out; NAN: none */
     bool has_memory;
 };
 

@@ -18,12 +18,23 @@ static const char *split(enum field *field, struct str *value, const char *text,
     struct str name = {all.p, eq};
     *field = field_find(name);
     *value = (struct str){all.p + eq + 1, all.n - eq - 1};
-    if (*field == F_COUNT || *field == F_OOMLOG)
-        return arena_printf(a, "unknown field \"%.*s\"; the fields are those of the step log", shown(name),
-                            name.p);
+    if (*field == F_COUNT || *field == F_OOMLOG) {
+        const char *names = "";
+        for (int f = F_OOMLOG + 1; f < F_COUNT; f++)
+            names = arena_printf(a, "%s%s%s", names, *names ? ", " : "", field_name((enum field)f));
+        return arena_printf(a, "unknown field \"%.*s\"; the fields are %s", shown(name), name.p, names);
+    }
     if (!value->n)
         return arena_printf(a, "nothing stands behind \"%.*s=\"", shown(name), name.p);
     return NULL;
+}
+
+/* What stands behind a colon is the end of a column's name, or meant as a unit. */
+static bool looks_like_unit(struct str word)
+{
+    struct unit unit;
+    return word.n > 0 && (word.p[word.n - 1] == '?' || unit_of_log(&unit, word) ||
+                          (word.n <= 4 && !memchr(word.p, ' ', word.n)));
 }
 
 const char *normalise_map(struct field_map *out, const char *text, struct arena *a)
@@ -38,14 +49,19 @@ const char *normalise_map(struct field_map *out, const char *text, struct arena 
     while (colon > 0 && value.p[colon - 1] != ':')
         colon--;
     struct str word = {value.p + colon, value.n - colon};
-    bool sized = field_kind(out->field) == KIND_BYTES || out->field == F_TIME;
-    if (colon > 1 && unit_of_mapping(&unit, word) && sized) {
-        enum unit_kind need = out->field == F_TIME ? UNIT_KIND_SECONDS : UNIT_KIND_BYTES;
+    bool known = colon > 1 && unit_of_mapping(&unit, word);
+    enum unit_kind need = out->field == F_TIME                   ? UNIT_KIND_SECONDS
+                          : field_kind(out->field) == KIND_BYTES ? UNIT_KIND_BYTES
+                                                                 : UNIT_KIND_NONE;
+    if (known && need == UNIT_KIND_NONE && (unit.kind == UNIT_KIND_BYTES && word.n > 1))
+        return arena_printf(a, "%s is no size: it cannot be in \"%.*s\"", field_name(out->field), shown(word),
+                            word.p);
+    if (need != UNIT_KIND_NONE && known && !unit.ambiguous) {
         if (unit.kind != need)
             return arena_printf(a, "%s cannot be in \"%.*s\"", field_name(out->field), shown(word), word.p);
         out->scale = unit.scale;
         value.n = colon - 1;
-    } else if (colon > 1 && sized && word.n && word.n <= 4 && !memchr(word.p, ' ', word.n)) {
+    } else if (need != UNIT_KIND_NONE && colon > 1 && looks_like_unit(word)) {
         return arena_printf(
             a, "unknown unit \"%.*s\"; expected B, kB, MB, GB, KiB, MiB, GiB, TiB, s, ms, us or min",
             shown(word), word.p);
@@ -73,29 +89,33 @@ const char *normalise_set(struct field_set *out, const char *text, struct arena 
                 unit.kind != UNIT_KIND_BYTES || !num_parse(str_trim((struct str){value.p, n}), &v) ||
                 !(v >= 0 && v * unit.scale < 9007199254740992.0))
                 return arena_printf(
-                    a, "\"%.*s\" is no size; expected bytes, or a number with KiB, MiB, GiB, MB or GB",
-                    shown(value), value.p);
+                    a, "%s: \"%.*s\" is no size; expected bytes, or a number with KiB, MiB, GiB, MB or GB",
+                    field_name(out->field), shown(value), value.p);
             value = str_of(arena_printf(a, "%.0f", round(v * unit.scale)));
         }
         break;
     case KIND_INT:
         if (!num_parse_u64(value, &u))
-            return arena_printf(a, "\"%.*s\" is no whole number >= 0", shown(value), value.p);
+            return arena_printf(a, "%s: \"%.*s\" is no whole number >= 0", field_name(out->field),
+                                shown(value), value.p);
         break;
     case KIND_NUM:
         if (!num_parse(value, &v) || !isfinite(v) || v < 0)
-            return arena_printf(a, "\"%.*s\" is no number >= 0", shown(value), value.p);
+            return arena_printf(a, "%s: \"%.*s\" is no number >= 0", field_name(out->field), shown(value),
+                                value.p);
         break;
     case KIND_BOOL:
         if (!str_is(value, "1") && !str_is(value, "0"))
-            return arena_printf(a, "\"%.*s\" is neither 0 nor 1", shown(value), value.p);
+            return arena_printf(a, "%s: \"%.*s\" is neither 0 nor 1", field_name(out->field), shown(value),
+                                value.p);
         break;
     case KIND_STR:
         break;
     }
     if (out->field == F_PEAK_RESET && !str_is(value, "step") && !str_is(value, "interval") &&
         !str_is(value, "never"))
-        return arena_printf(a, "\"%.*s\" is none of step, interval and never", shown(value), value.p);
+        return arena_printf(a, "%s: \"%.*s\" is none of step, interval and never", field_name(out->field),
+                            shown(value), value.p);
     out->text = arena_str(a, value);
     return NULL;
 }
