@@ -69,8 +69,13 @@ void frame_x_size(struct frame *f, double lo, double hi, const char *title)
 {
     widen(&lo, &hi);
     f->x = (struct axis){.unit = 1, .suffix = "", .title = title, .identifiers = true};
-    f->x.ticks = ticks_round_up(lo, &hi, true);
-    set_x_scale(f, lo, hi);
+    if (hi >= 1e6) {
+        f->x.unit = 1e6;
+        f->x.title = arena_printf(f->c->arena, "%s, in millions", title);
+    }
+    double to = hi / f->x.unit;
+    f->x.ticks = ticks_round_up(lo / f->x.unit, &to, hi >= 1e7 || f->x.unit == 1);
+    set_x_scale(f, lo, to * f->x.unit);
 }
 
 void frame_y_bytes(struct frame *f, double lo, double hi)

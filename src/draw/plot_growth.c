@@ -53,20 +53,17 @@ static bool read_floor(struct growth *g)
     return points >= 2;
 }
 
-/* Whether the picture shows growth, or that there is none to be shown. */
-static bool grows(const struct growth *g)
+/* A floor that stays would only be magnified: there is nothing to be seen in it. */
+static bool grows(const struct run_report *run)
 {
-    return g->run->verdict.cause == CAUSE_LEAK ||
-           (g->leak->slope_low > 0 &&
-            !(g->leak->slope_bytes_per_step < g->leak->minimum_detectable_bytes_per_step));
+    return run->verdict.cause == CAUSE_LEAK ||
+           (run->leak.slope_low > 0 &&
+            !(run->leak.slope_bytes_per_step < run->leak.minimum_detectable_bytes_per_step));
 }
 
-/* What 0 on the axis stands for: the floor where the growth began, or the level at which it stayed. */
+/* What 0 on the axis stands for: the floor where the growth began. */
 static double level_at_onset(const struct growth *g)
 {
-    double fitted = fit_at(g, 0, g->onset);
-    if (!grows(g) && fitted > 0)
-        return fitted;
     size_t from = (size_t)(scale_px(&g->frame.x.scale, g->onset) - g->frame.left) * CANVAS_SCALE;
     for (size_t i = from; i < g->n; i++)
         if (!isnan(g->floor[i]))
@@ -88,7 +85,7 @@ static bool growth_init(struct growth *g, struct canvas *c, const struct run_rep
 {
     double lo, hi;
     *g = (struct growth){.run = run, .leak = &run->leak, .end_x = NAN};
-    if (!is_about_growth(&run->verdict) ||
+    if (!is_about_growth(&run->verdict) || !grows(run) ||
         (run->verdict.subtype == SUB_HOST && run->leak.column != F_HOST_RSS) || !run->has_leak ||
         !run->series || !isfinite(run->leak.slope_bytes_per_step) || !isfinite(run->leak.fit_step0) ||
         !isfinite(run->leak.fit_bytes0) || (unsigned)run->leak.column >= F_COUNT ||
@@ -149,8 +146,8 @@ static void draw_onset(const struct growth *g)
 {
     const struct frame *f = &g->frame;
     double x = scale_px_clamped(&f->x.scale, g->onset);
-    const char *text = arena_printf(f->c->arena, grows(g) ? "growth from step %s" : "fit from step %s",
-                                    plot_say_number(f->c->arena, round(g->onset)));
+    const char *text =
+        arena_printf(f->c->arena, "growth from step %s", plot_say_number(f->c->arena, round(g->onset)));
     double width = canvas_text_width(f->c, 12, text);
     canvas_line(f->c, x, f->top, x, f->bottom, INK_MUTED, 1, DASH_DOTTED);
     /* Above the area, where no line runs. */
@@ -189,15 +186,9 @@ static void describe(const struct growth *g, struct picture *p)
     const char *what = l->column == F_HOST_RSS ? name : arena_printf(arena, "%s memory", name);
     const char *rate = plot_say_rate(arena, l->slope_bytes_per_step);
     const char *from = plot_say_number(arena, round(g->onset));
-    double least = l->minimum_detectable_bytes_per_step;
     p->title =
         arena_printf(arena, "The floor of %s grows %s from step %s on; 0 on the axis is its level there, %s",
                      what, rate, from, plot_say_bytes(arena, g->level));
-    if (!grows(g))
-        p->title =
-            arena_printf(arena, "The floor of %s shows no growth%s; 0 on the axis is %s", what,
-                         least > 0 ? arena_printf(arena, " above %s", plot_say_rate(arena, least)) : "",
-                         plot_say_bytes(arena, g->level));
     p->alt = arena_printf(arena,
                           "Floor of %s of %s: grows %s from step %s on (95 %% interval %s to %s), "
                           "%s above the level of %s at the end%s.",

@@ -84,9 +84,11 @@ static void describe(const struct headroom *h, struct picture *p)
     struct arena *arena = h->frame.c->arena;
     const char *least = plot_say_bytes(arena, h->lowest),
                *capacity = plot_say_bytes(arena, h->run->capacity_bytes);
+    const char *which = h->run->has_failure ? " of the steps that were logged" : "";
     p->title =
-        arena_printf(arena, "Headroom: the %s left at least %s of %s free%s", plot_field_name(h->field),
-                     least, capacity, h->from_zero ? "" : " (the axis does not start at 0)");
+        arena_printf(arena, "Headroom: the %s%s left at least %s of %s free%s%s", plot_field_name(h->field),
+                     which, least, capacity, h->run->has_failure ? "; the one that ran out needed more" : "",
+                     h->from_zero ? "" : " (the axis does not start at 0)");
     if (h->lowest < 0)
         p->title = arena_printf(arena, "Headroom: the %s is up to %s above the capacity of %s",
                                 plot_field_name(h->field), plot_say_bytes(arena, -h->lowest), capacity);

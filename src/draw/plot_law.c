@@ -247,6 +247,23 @@ static void draw_law(const struct law_plot *p, struct labels *labels)
                    INK_PEAK, "dashed: 99 % of", "steps lie below", NULL);
 }
 
+/* A size with its unit: "9000 tokens", "11.1 million pixels". */
+static const char *say_size(const struct law_plot *p, double x)
+{
+    static const struct {
+        enum field field;
+        const char *unit;
+    } units[] = {
+        {F_TOKENS, " tokens"}, {F_MAX_LEN, " tokens"}, {F_WIDTH, " pixels"}, {F_BATCH_SIZE, " samples"}};
+    struct arena *arena = p->frame.c->arena;
+    const char *unit = "";
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (p->law->size_field == units[i].field)
+            unit = units[i].unit;
+    return x >= 1e6 ? arena_printf(arena, "%.3g million%s", x / 1e6, unit)
+                    : arena_printf(arena, "%s%s", plot_say_number(arena, x), unit);
+}
+
 static void draw_limits(const struct law_plot *p, struct labels *labels)
 {
     const struct frame *f = &p->frame;
@@ -260,7 +277,7 @@ static void draw_limits(const struct law_plot *p, struct labels *labels)
     }
     if (p->safe_x >= 0 && p->safe_x <= f->x.scale.hi) {
         double x = scale_px(&f->x.scale, p->safe_x);
-        const char *text = arena_printf(arena, "safe up to %s", plot_say_number(arena, floor(p->safe_x)));
+        const char *text = arena_printf(arena, "safe up to %s", say_size(p, floor(p->safe_x)));
         double half = canvas_text_width(f->c, 12, text) / 2;
         canvas_line(f->c, x, f->top, x, f->bottom, INK_EVAL, 1.5, DASH_DASHED);
         canvas_text(f->c, fmin(fmax(x, f->left + half), f->right - half), f->top - 8, ANCHOR_MIDDLE, 12,
@@ -303,7 +320,7 @@ static void describe(const struct law_plot *p, struct picture *out)
     if (p->run->verdict.cause == CAUSE_PEAK && p->fail_x >= 0 && isfinite(p->fail_y) &&
         p->run->capacity_bytes > 0)
         out->title = arena_printf(arena, "The peak follows %s: the failing batch (%s) needs %s, capacity %s",
-                                  size, plot_say_number(arena, p->fail_x), plot_say_bytes(arena, p->fail_y),
+                                  size, say_size(p, p->fail_x), plot_say_bytes(arena, p->fail_y),
                                   plot_say_bytes(arena, p->run->capacity_bytes));
     else
         out->title = arena_printf(arena, "The peak follows %s%s%s", size, rate,
@@ -312,8 +329,7 @@ static void describe(const struct law_plot *p, struct picture *out)
         arena, "Peak against %s of %s steps of %s: %s%s, r\xC2\xB2 %.3g%s.", size,
         plot_say_number(arena, p->rows), plot_say_run(c, p->run, true),
         arena_printf(arena, "%s fixed", plot_say_bytes(arena, p->law->base_bytes)), rate, p->law->r2,
-        p->safe_x >= 0 ? arena_printf(arena, "; safe up to %s", plot_say_number(arena, floor(p->safe_x)))
-                       : "");
+        p->safe_x >= 0 ? arena_printf(arena, "; safe up to %s", say_size(p, floor(p->safe_x))) : "");
     out->caption =
         arena_printf(arena,
                      "%s: %s training steps as density in %d pixel cells; law fitted on %s of them "

@@ -67,12 +67,42 @@ static double row_y(const struct strip *st, size_t i)
     return st->frame.top + 7 + st->row_height * ((double)i + 0.5);
 }
 
+static bool is_shared(const struct cross_run *x, struct str id)
+{
+    for (size_t i = 0; i < x->n_shared_ids; i++)
+        if (str_is(id, x->shared_ids[i]))
+            return true;
+    return false;
+}
+
+/* Of a batch's ids one that other failing batches have too, else the first; and how many more there are. */
+static const char *ids_text(struct canvas *c, const char *ids, const struct cross_run *x)
+{
+    struct str shown = {NULL, 0}, rest = str_of(ids);
+    bool shared = false;
+    size_t n = 0;
+    for (bool more = true; more; n++) {
+        size_t semicolon = str_find(rest, STR_LIT(";"));
+        more = semicolon != (size_t)-1;
+        struct str id = {rest.p, more ? semicolon : rest.n};
+        if (n == 0 || (!shared && is_shared(x, id))) {
+            shown = id;
+            shared = is_shared(x, id);
+        }
+        if (more)
+            rest = (struct str){rest.p + semicolon + 1, rest.n - semicolon - 1};
+    }
+    const char *id = canvas_visible(c, shown, 12, n > 1 ? 70 : 120);
+    return n > 1 ? arena_printf(c->arena, "batch %s +%zu more", id, n - 1)
+                 : arena_printf(c->arena, "batch %s", id);
+}
+
 /* The ids or the shape of the failing batch; NULL when the log says neither. */
-static const char *batch_text(struct canvas *c, const struct run_report *r)
+static const char *batch_text(struct canvas *c, const struct run_report *r, const struct cross_run *x)
 {
     const struct failure *f = &r->failure;
     if (f->batch_ids && *f->batch_ids)
-        return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_ids), 12, 120));
+        return ids_text(c, f->batch_ids, x);
     if (f->batch_hash && *f->batch_hash)
         return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_hash), 12, 110));
     if (!isnan(f->batch_size) && !isnan(f->max_len))
@@ -115,7 +145,7 @@ static void draw_row(const struct strip *st, size_t i, const struct analysis *a)
     canvas_mark(c, r->has_failure ? MARK_X : MARK_RING, x, y, 10, r->has_failure ? INK_OOM : INK_TEXT);
     canvas_text(c, f->left - 14, y + 4, ANCHOR_RIGHT, 12, INK_TEXT, f->left - 24,
                 plot_say_run(c, r, a->n_ranks > 0));
-    const char *batch = r->has_failure ? batch_text(c, r) : NULL;
+    const char *batch = r->has_failure ? batch_text(c, r, &a->cross) : NULL;
     bool shared = r->has_failure && a->has_cross && has_shared_id(&a->cross, r->failure.batch_ids);
     const char *end = r->has_failure
                           ? arena_printf(c->arena, "step %s", plot_say_number(c->arena, r->failure.step))

@@ -354,6 +354,14 @@ static void growth_without_leak_figures_is_absent(void **state)
     assert_false(draw(b, plot_growth));
 }
 
+static void growth_of_a_flat_run_is_absent(void **state)
+{
+    struct bench *b = *state;
+    add_leak(b, "run1.jsonl", 1)->verdict.cause = CAUSE_NONE;
+    b->runs[0].leak.slope_low = -1;
+    assert_false(draw(b, plot_growth));
+}
+
 static void law_marks_failing_batch_safe_limit_and_ceiling(void **state)
 {
     struct bench *b = *state;
@@ -386,8 +394,8 @@ static void law_marks_failing_batch_safe_limit_and_ceiling(void **state)
     assert_true(draw(b, plot_law));
     assert_string_equal(
         b->picture.title,
-        "The peak follows tokens: the failing batch (9000) needs 13.0 GiB, capacity 12.0 GiB");
-    assert_non_null(find_text(&b->canvas, "safe up to 7500"));
+        "The peak follows tokens: the failing batch (9000 tokens) needs 13.0 GiB, capacity 12.0 GiB");
+    assert_non_null(find_text(&b->canvas, "safe up to 7500 tokens"));
     assert_non_null(find_text(&b->canvas, "capacity 12.0 GiB"));
     assert_int_equal(count_marks(&b->canvas, MARK_X, INK_OOM), 1);
     size_t rows = 0;
@@ -595,6 +603,7 @@ int main(void)
         WITH_BENCH(a_restart_is_a_gap_and_a_survived_oom_is_hollow),
         WITH_BENCH(growth_states_slope_interval_and_axis_start),
         WITH_BENCH(growth_without_leak_figures_is_absent),
+        WITH_BENCH(growth_of_a_flat_run_is_absent),
         WITH_BENCH(law_marks_failing_batch_safe_limit_and_ceiling),
         WITH_BENCH(seeds_show_each_run_once_with_a_guide),
         WITH_BENCH(headroom_says_where_its_axis_starts),
