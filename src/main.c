@@ -267,6 +267,18 @@ static int deliver(struct session *s, const struct report_content *content)
     return result;
 }
 
+/* Figures that cannot be are warned of before anybody builds on what follows from them. */
+static void warn_of_impossible(struct session *s, const struct analysis *analysis)
+{
+    struct diag d;
+    diag_init(&d);
+    for (size_t i = 0; i < analysis->n_quality; i++)
+        if (strcmp(analysis->quality[i].code, diag_name(DIAG_IMPOSSIBLE_VALUE)) == 0)
+            diag_add(&d, DIAG_IMPOSSIBLE_VALUE, (struct place){0}, "%s", analysis->quality[i].text);
+    term_diag(&s->term, &d, false);
+    diag_release(&d);
+}
+
 static int draw_and_deliver(struct session *s, const struct analysis *analysis)
 {
     struct draw_settings draw = {.card = s->o.parts & PART_PNG, .font = embed_find("font.ttf")};
@@ -300,6 +312,7 @@ static int make_report(struct session *s)
         struct analysis analysis;
         struct analyse_settings settings = {s->o.capacity_bytes, s->o.what_ifs, s->o.n_what_ifs};
         analyse(&analysis, &set, &settings);
+        warn_of_impossible(s, &analysis);
         result = draw_and_deliver(s, &analysis);
         analysis_release(&analysis);
     }

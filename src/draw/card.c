@@ -64,7 +64,9 @@ static void find_facts(struct fact facts[4], struct canvas *c, const struct anal
 {
     struct arena *arena = c->arena;
     const struct failure *f = &r->failure;
-    facts[0] = (struct fact){"Peak / capacity", pair(arena, peak_of(r), r->capacity_bytes, "/")};
+    bool impossible = peak_of(r) > 1.005 * r->capacity_bytes;
+    facts[0] = (struct fact){impossible ? "Peak / capacity: check the unit" : "Peak / capacity",
+                             pair(arena, peak_of(r), r->capacity_bytes, impossible ? "of only" : "/")};
     if (r->has_failure) {
         const char *phase =
             f->phase ? arena_printf(arena, ", %s", canvas_visible(c, str_of(f->phase), 20, 100)) : "";
