@@ -198,7 +198,7 @@ static void eval(struct run_ctx *c, struct list *l, enum subtype sub)
             arena_printf(a,
                          "Evaluate with the training batch size: the evaluation batch is %s times as large, "
                          "and evaluation peaks at %s. %s",
-                         say_number(a, o->batch_ratio, 1), say_bytes(a, high), verify),
+                         say_ratio(a, o->batch_ratio), say_bytes(a, high), verify),
             EFFORT_CONFIG, isfinite(o->batch_ratio) && o->batch_ratio > 1 ? over : NAN);
     else if (sub == SUB_EVAL_GRAD)
         add(l,
@@ -330,9 +330,10 @@ static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
         double over = c->peak.p95 - 0.9 * f->room;
         add(l,
             arena_printf(a,
-                         "Lower the batch size by one notch and raise gradient accumulation: 95 %% of the "
-                         "steps already peak at %s of the room, and about %s must go. Verify that the p95 of "
-                         "the peak stays below 90 %%.",
+                         "Lower the batch size a little and raise gradient accumulation: %s already peak at "
+                         "%s of the room, and about %s must go. Verify that 95 %% of the steps peak below 90 "
+                         "%% of it.",
+                         f->train.n < 8 ? "the logged steps" : "95 % of the steps",
                          say_percent(a, c->peak.p95 / f->room), say_bytes(a, over)),
             EFFORT_CONFIG, over);
     }

@@ -136,9 +136,12 @@ void budget_fill(struct run_ctx *c, const struct shape_model *m)
         return;
     double envelope = isfinite(o->law.envelope_bytes) ? o->law.envelope_bytes : 0;
     double margin = fmax(envelope, 0.02 * f->room);
-    safe_sizes(c, m, margin);
+    if (c->leak.p < 0.5) /* no size is safe while memory grows */
+        safe_sizes(c, m, margin);
     double n = f->per_epoch > 0 ? f->per_epoch : (double)f->train.n * f->stride;
     o->p_oom_next_epoch = tail_risk(c, m, envelope, fmin(n, 1e6));
+    if (f->fail || c->leak.p >= 0.5)
+        o->p_oom_next_epoch = NAN; /* it has happened, or does by growth */
     double corpus = series_meta(f->s, F_CORPUS_MAX_LEN);
     const double *len = f->train.v[F_MAX_LEN];
     double seen = len ? stats_max(len, f->train.n, NULL) : NAN;
@@ -152,7 +155,7 @@ void budget_fill(struct run_ctx *c, const struct shape_model *m)
     /* every sample comes once an epoch, the longest too */
     double z = (o->corpus_max_predicted_bytes - 0.97 * f->room) / fmax(fmax(p->fit.sd, 0.015 * f->room), 1);
     double meets = 1 / (1 + exp(-1.7 * z));
-    if (seen < corpus)
+    if (seen < corpus && !f->fail)
         o->p_oom_next_epoch = meets;
     else if (isfinite(o->p_oom_next_epoch))
         o->p_oom_next_epoch = fmin(o->p_oom_next_epoch, 0.05);

@@ -27,8 +27,8 @@ static double leak_share(const struct run_ctx *c)
     double p = l->p;
     if (!f->fail || f->killed)
         return p;
-    if (!l->sufficient)
-        p *= 0.3;
+    if (!l->sufficient) /* nearly enough is half a reason */
+        p *= 0.3 + 0.35 * fmin(fmax((l->covers - 0.75) / 0.25, 0), 1);
     if (other_phase(f) && !(l->rise >= 0.10 * f->capacity))
         p *= 0.25;
     /* the peak that training would have reached at the end: far below the ceiling, something else failed */

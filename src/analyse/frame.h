@@ -58,6 +58,7 @@ struct frame {
     const char *size_name[FRAME_SIZES];
     double capacity;          /* [B] in force; NAN unknown */
     double capacity_declared; /* [B] from the header */
+    double capacity_set;      /* [B] given by the user, for logs that do not say it; NAN */
     double room;              /* [B] capacity less what is not the framework's; NAN unknown */
     double outside_usual;     /* [B] the part taken off for it */
     bool room_measured;       /* from the log's own figures, not an allowance */
@@ -71,6 +72,7 @@ struct frame {
     size_t micro;     /* micro-steps per update, 1 unless declared */
     enum outcome outcome;
     const struct event *fail; /* the OOM or kill that ended it, or NULL */
+    struct event completed;   /* what fail points to where a row without memory gave the failing batch */
     bool killed;
     double fail_step, fail_x;
     enum fail_phase fail_phase;

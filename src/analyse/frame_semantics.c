@@ -234,6 +234,37 @@ static const struct event *find_end(struct frame *f)
     return end;
 }
 
+/* Whether the row has a figure of memory. */
+static bool measured(const struct series *s, size_t row)
+{
+    static const enum field figures[] = {F_ALLOCATED, F_PEAK, F_RESERVED, F_PEAK_RESERVED, F_DEVICE_USED};
+    for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
+        if (s->col[figures[k]] && isfinite(column_at(s->col[figures[k]], row)))
+            return true;
+    return false;
+}
+
+/* A step begun and not ended leaves a row with the batch and without memory: that is the failing batch. */
+static void complete_failure(struct frame *f)
+{
+    static const enum field shape[] = {F_BATCH_SIZE, F_MAX_LEN, F_TOKENS, F_HEIGHT, F_WIDTH};
+    const struct series *s = f->s;
+    size_t row = f->fail->row;
+    if (row < 2 || row > s->rows || measured(s, row - 1) || !measured(s, row - 2) ||
+        isfinite(record_number(&f->fail->rec, F_STEP)))
+        return;
+    f->completed = *f->fail;
+    for (size_t k = 0; k < sizeof shape / sizeof *shape; k++) {
+        double v = s->col[shape[k]] ? column_at(s->col[shape[k]], row - 1) : NAN;
+        if (v >= 0 && v < 0x1p63 && !record_has(&f->completed.rec, shape[k]))
+            record_set_u(&f->completed.rec, shape[k], (uint64_t)v);
+    }
+    double step = s->col[F_STEP] ? column_at(s->col[F_STEP], row - 1) : NAN;
+    if (step >= 0 && step < 0x1p63)
+        record_set_u(&f->completed.rec, F_STEP, (uint64_t)step);
+    f->fail = &f->completed;
+}
+
 void frame_find_end(struct frame *f)
 {
     const struct series *s = f->s;
@@ -271,7 +302,11 @@ void frame_find_end(struct frame *f)
         if (e->kind == EVENT_RESUME && e->row == end->row)
             f->rows_since_start = 0; /* resumed, and no row since */
     f->killed = end->kind == EVENT_KILL;
-    f->fail_step = record_number(&end->rec, F_STEP);
+    read_moment(f);
+    fail_phase(f); /* looks for the event among the series' own, so before it is completed */
+    if (!f->killed)
+        complete_failure(f);
+    f->fail_step = record_number(&f->fail->rec, F_STEP);
     double last = f->train.n ? f->train.x[f->train.n - 1] : NAN;
     if (f->eval.n && !(f->eval.x[f->eval.n - 1] <= last))
         last = f->eval.x[f->eval.n - 1];
@@ -280,8 +315,6 @@ void frame_find_end(struct frame *f)
         f->blind = f->fail_x - last;
     } else
         f->fail_x = last;
-    read_moment(f);
-    fail_phase(f);
 }
 
 /* ---- capacity and room ---- */
@@ -301,7 +334,8 @@ void frame_find_room(struct frame *f, double capacity_setting)
 {
     double declared = series_meta(f->s, F_CAPACITY), total = event_total(f->s);
     f->capacity_declared = declared;
-    f->capacity = isfinite(capacity_setting) ? capacity_setting : isfinite(total) ? total : declared;
+    f->capacity_set = capacity_setting;
+    f->capacity = isfinite(total) ? total : isfinite(declared) ? declared : capacity_setting;
     double outside = f->at.outside;
     f->room_measured = isfinite(outside);
     if (!f->room_measured && f->train.v[F_DEVICE_USED] && f->train.v[F_RESERVED]) {

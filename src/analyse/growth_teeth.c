@@ -60,10 +60,22 @@ static double median_tooth(const struct tooth *f, size_t n, bool slopes)
     return mid;
 }
 
+/* Half a 95 % interval of the median slope, from how the teeth differ; 0 for fewer than three. */
+static double spread_of_slopes(const struct tooth *f, size_t n)
+{
+    double *v = mem_alloc(n * sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = f[i].slope;
+    double sd = n >= 3 ? stats_mad_sd(v, n) : 0;
+    free(v);
+    return isfinite(sd) ? 1.96 * 1.25 * sd / sqrt((double)n) : 0; /* the median's error: 1.25 of the mean's */
+}
+
 static void judge(struct growth *g, const struct tooth *f, size_t n, const double *y, const struct pieces *p,
                   double effect)
 {
     size_t best = 0, up = 0;
+    double half; /* of the interval */
     g->tooth = median_tooth(f, n, false);
     for (size_t i = 0; i < n; i++) {
         best = f[i].weight > f[best].weight ? i : best;
@@ -75,8 +87,6 @@ static void judge(struct growth *g, const struct tooth *f, size_t n, const doubl
     g->last_rise = f[n - 1].rise;
     g->total_rise = climb_of_starts(f, n, &g->tau, &base);
     g->slope = f[best].slope;
-    g->low = f[best].low;
-    g->high = f[best].high;
     g->x0 = f[best].x;
     g->y0 = f[best].start;
     g->onset = f[0].x;
@@ -97,6 +107,9 @@ static void judge(struct growth *g, const struct tooth *f, size_t n, const doubl
         g->strength = steady ? fmin(growth_margin(log2(fmax(g->tooth, 1) / effect), 0, 1.2), 0.95) : 0.2;
         g->slope = g->tooth_slope > 0 ? g->tooth_slope : g->slope;
     }
+    half = fmax(fmax(f[best].high - f[best].slope, fabs(g->slope - f[best].slope)), spread_of_slopes(f, n));
+    g->low = g->slope - half;
+    g->high = g->slope + half;
 }
 
 void growth_judge_teeth(struct growth *g, const double *x, const double *y, const struct pieces *p,

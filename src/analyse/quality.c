@@ -51,6 +51,12 @@ static void missing_fields(struct analysis *a, const struct run_ctx *c, const ch
         add(a, "missing-field",
             arena_printf(&a->arena, "The device's capacity is unknown for run %s; give it with --capacity.",
                          run));
+    if (fabs(f->capacity_set - f->capacity) > 0.02 * f->capacity)
+        add(a, "capacity-differs",
+            arena_printf(&a->arena,
+                         "Run %s says that its device has %s, which was used; the %s given with --capacity "
+                         "are for logs that do not say it.",
+                         run, say_bytes(&a->arena, f->capacity), say_bytes(&a->arena, f->capacity_set)));
     if (f->axis != AXIS_STEP)
         add(a, "no-steps",
             arena_printf(&a->arena, "Run %s logs no step numbers; %s is the axis.", run,

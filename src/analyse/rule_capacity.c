@@ -54,15 +54,22 @@ static void external(struct run_ctx *c)
     double foreign = isfinite(named) ? named : outside;
     bool large = isfinite(named) ? named > 0.04 * f->capacity : outside > limit;
     c->cap.foreign = large ? (isfinite(named) ? named : outside - 1.0 * GIB) : 0;
-    rule_test(c, Q_CAPACITY, "outside", foreign, "bytes", isfinite(named) ? 0.04 * f->capacity : limit,
-              large ? SAYS_FOR : SAYS_AGAINST, f->fail ? ROW_FAILURE : ROW_NONE,
-              large ? arena_printf(a,
-                                   "%s of the device belong to other processes (a clean process leaves at "
-                                   "most %s outside the framework).",
-                                   say_bytes(a, foreign), say_bytes(a, limit))
-                    : arena_printf(
-                          a, "%s lie outside the framework, as for a clean process (context and libraries).",
-                          say_bytes(a, foreign)));
+    rule_test(
+        c, Q_CAPACITY, "outside", foreign, "bytes", isfinite(named) ? 0.04 * f->capacity : limit,
+        large ? SAYS_FOR : SAYS_AGAINST, f->fail ? ROW_FAILURE : ROW_NONE,
+        large && isnan(named)
+            ? arena_printf(
+                  a,
+                  "%s of the device lie outside the framework, and a clean process leaves at most %s "
+                  "there: other processes hold about %s.",
+                  say_bytes(a, outside), say_bytes(a, limit), say_bytes(a, c->cap.foreign))
+        : large
+            ? arena_printf(a,
+                           "%s of the device belong to other processes (a clean process leaves at "
+                           "most %s outside the framework).",
+                           say_bytes(a, foreign), say_bytes(a, limit))
+            : arena_printf(a, "%s lie outside the framework, as for a clean process (context and libraries).",
+                           say_bytes(a, foreign)));
     if (!large || !f->fail || f->killed)
         return;
     double frees = c->cap.foreign + (isfinite(m->free) ? m->free : 0);
@@ -201,9 +208,10 @@ static void steady_state(struct run_ctx *c)
                                          : SUB_SIZING,
               when * (last_chance ? (share > 0.8 || isnan(share) ? 0.9 : 0.6) : 0.2));
         rule_test(c, Q_CAPACITY, "first_steps", (double)f->train.n, "1", 2, SAYS_FOR, ROW_FAILURE,
-                  arena_printf(a, "It failed after %s logged training %s: it never fitted.",
-                               say_count(a, (double)f->train.n),
-                               say_plural((double)f->train.n, "row", "rows")));
+                  f->train.n == 0 ? "It failed before a training row was logged: it never fitted."
+                                  : arena_printf(a, "It failed after %s logged training %s: it never fitted.",
+                                                 say_count(a, (double)f->train.n),
+                                                 say_plural((double)f->train.n, "row", "rows")));
     }
 
     if (!isfinite(p95) || !isfinite(room))
@@ -217,7 +225,11 @@ static void steady_state(struct run_ctx *c)
            share = (steady - (c->leak.p > 0.5 ? c->leak.rise : 0)) / room;
     rule_test(c, Q_CAPACITY, "typical_share", p95 / room, "1", 0.9,
               p95 >= 0.9 * room ? SAYS_FOR : SAYS_AGAINST, ROW_NONE,
-              arena_printf(a, "95 %% of the steps peak below %s, %s of the %s that the framework can have.",
+              arena_printf(a, "%s peak below %s, %s of the %s that the framework can have.",
+                           f->train.n < 8
+                               ? arena_printf(a, "The %s logged %s", say_count(a, (double)f->train.n),
+                                              say_plural((double)f->train.n, "step", "steps"))
+                               : "95 % of the steps",
                            say_bytes(a, p95), say_percent(a, p95 / room), say_bytes(a, room)));
     if (failed && last_chance)
         later(c, SUB_TYPICAL, 0.05 + 0.85 * ramp(share, 0.8, 0.93));

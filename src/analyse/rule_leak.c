@@ -183,6 +183,7 @@ static void weigh_records(struct run_ctx *c, const double *y)
     struct growth *g = &l->floor;
     struct records r;
     records_count(&r, f, y, l->effect);
+    l->records_seen = (double)r.rises;
     l->records = r.p < 0.4 && r.rises * 2 <= r.rows;
     l->p = r.p * (l->column == F_PEAK ? 1 : 0.9);
     if (!r.sized && g->late_share < 0.12)
@@ -229,6 +230,7 @@ static void weigh(struct run_ctx *c, const double *y)
     double missing = isfinite(f->at.missing) ? f->at.missing : 0;
     double least = fmax(missing, isfinite(f->capacity) ? 0.02 * f->capacity : l->effect);
     l->sufficient = l->rise >= least;
+    l->covers = least > 0 ? l->rise / least : 0;
 }
 
 /* ---- figures and tests ---- */
@@ -244,13 +246,14 @@ static void figures(struct run_ctx *c)
     if (g->shape == GROWTH_STAIRS && g->x_last > g->x_first && !(per > 0))
         per = g->total_rise / (g->x_last - g->x_first);
     l->slope = per;
-    l->low = g->low;
-    l->high = g->high;
+    /* teeth: the middle of several slopes may lie outside the interval of one of them */
+    l->low = fmin(g->low, per);
+    l->high = fmax(g->high, per);
     bool steps = f->axis == AXIS_STEP && !l->doubted;
     o->slope_bytes_per_step = steps ? per : NAN;
-    o->slope_low = steps ? g->low : NAN;
-    o->slope_high = steps ? g->high : NAN;
-    o->onset_step = growth_climbs(g) ? frame_step(f, g->onset) : NAN;
+    o->slope_low = steps ? l->low : NAN;
+    o->slope_high = steps ? l->high : NAN;
+    o->onset_step = growth_climbs(g) ? ceil(frame_step(f, g->onset)) : NAN;
     o->share_of_growth = l->share;
     o->retained_bytes = l->rise;
     o->minimum_detectable_bytes_per_step = steps ? g->least_slope : NAN;
@@ -298,12 +301,13 @@ static void tests_of_trend(struct run_ctx *c)
     struct arena *a = c->arena;
     bool climbs = growth_climbs(g) && !l->doubted;
     size_t last = f->train.n ? f->train.row[f->train.n - 1] : ROW_NONE;
+    const char *per = f->axis == AXIS_STEP ? "step" : f->axis == AXIS_TIME ? "second" : "row";
     const char *unit = f->axis == AXIS_STEP ? "bytes/step" : f->axis == AXIS_TIME ? "bytes/s" : "bytes/row";
     if (climbs)
         rule_test(c, Q_GROWS, "floor_slope", g->slope, unit, g->least_slope, SAYS_FOR, last,
-                  arena_printf(a, "Over %s rows %s climbed %s a step (95 %% interval %s to %s).",
-                               say_count(a, (double)g->n), column_word(l->column), say_bytes(a, g->slope),
-                               say_signed_bytes(a, g->low), say_signed_bytes(a, g->high)));
+                  arena_printf(a, "Over %s rows %s climbed %s a %s%s.", say_count(a, (double)g->n),
+                               column_word(l->column), say_bytes(a, g->slope), per,
+                               say_interval(a, g->slope, l->low, l->high)));
     else if (l->doubted)
         rule_test(c, Q_GROWS, "floor_slope", NAN, unit, NAN, SAYS_NOTHING, last,
                   arena_printf(a,
@@ -313,19 +317,22 @@ static void tests_of_trend(struct run_ctx *c)
                                say_bytes(a, g->total_rise)));
     else
         rule_test(c, Q_GROWS, "floor_slope", g->slope, unit, g->least_slope, SAYS_AGAINST, last,
-                  arena_printf(a, "Over %s rows there is no lasting climb of %s larger than %s a step.",
+                  arena_printf(a, "Over %s rows there is no lasting climb of %s larger than %s a %s.",
                                say_count(a, (double)g->n), column_word(l->column),
-                               say_bytes(a, g->least_slope)));
+                               say_bytes(a, g->least_slope), per));
     rule_test(c, Q_GROWS, "rise", l->rise, "bytes", l->effect, climbs ? SAYS_FOR : SAYS_AGAINST, last,
-              arena_printf(a, "The lasting rise is %s; below %s a rise does not count.",
-                           say_bytes(a, l->rise), say_bytes(a, l->effect)));
+              climbs && l->rise < l->effect
+                  ? arena_printf(a, "The lasting rise is %s: less than %s, but as steady as only growth is.",
+                                 say_bytes(a, l->rise), say_bytes(a, l->effect))
+                  : arena_printf(a, "The lasting rise is %s; below %s a rise does not count.",
+                                 say_bytes(a, l->rise), say_bytes(a, l->effect)));
     if (isfinite(g->tau) && !l->doubted)
         rule_test(c, Q_GROWS, "rank_trend", g->tau, "1", 0.6, g->tau >= 0.6 ? SAYS_FOR : SAYS_AGAINST,
                   ROW_NONE,
                   arena_printf(
                       a, "Kendall's tau over the low points of up to 12 blocks is %s (1 is a steady rise).",
                       say_number(a, g->tau, 2)));
-    if (isfinite(g->late_share) && g->rise > 0 && !l->doubted)
+    if (isfinite(g->late_share) && g->rise > 0 && !l->doubted && (climbs || g->rise >= l->effect))
         rule_test(c, Q_GROWS, "late_share", g->late_share, "1", 0.15,
                   g->late_share >= 0.15 ? SAYS_NOTHING : SAYS_AGAINST, ROW_NONE,
                   arena_printf(
@@ -378,7 +385,7 @@ static void tests_of_cause(struct run_ctx *c, const struct shapes_taken *taken)
                                    : "The %s retained do not account for the failure.",
                                say_bytes(a, l->rise)));
     if (l->records)
-        rule_test(c, Q_GROWS, "records", NAN, "1", NAN, SAYS_AGAINST, ROW_NONE,
+        rule_test(c, Q_GROWS, "records", l->records_seen, "1", NAN, SAYS_AGAINST, ROW_NONE,
                   l->column == F_PEAK
                       ? "The counter is never reset, and new records become rare like log(step): larger "
                         "batches turn up, nothing is kept."

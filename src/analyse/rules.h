@@ -23,6 +23,7 @@ struct found_leak {
     double size_tau;     /* trend of the batch's size itself, NAN unknown */
     bool held;           /* the column does not fall back between steps: its records decide */
     bool records;        /* held, and its records are as rare as those of a steady process */
+    double records_seen; /* rows that set a record */
     bool doubted;        /* the column rises, and that is no sign of growth */
     enum subtype carrier;
     double period;           /* [step] of SUB_PERIODIC, else NAN */
@@ -33,6 +34,7 @@ struct found_leak {
     double p;                /* that the device memory really leaks */
     double p_host;
     bool sufficient; /* without the rise the failing step would have fitted */
+    double covers;   /* the rise against what would have had to be free [1] */
     double latest;   /* [x] when the floor alone would fill the room; NAN */
     double closure;  /* extrapolated step of the ceiling / failing step; NAN */
     double effect;   /* [B] least rise that counts */

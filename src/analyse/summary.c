@@ -8,8 +8,12 @@
 static const char *at_step(struct run_ctx *c)
 {
     const struct frame *f = c->f;
-    return isfinite(f->fail_step) ? arena_printf(c->arena, "at step %s", say_count(c->arena, f->fail_step))
-                                  : "at an unknown step";
+    if (isfinite(f->fail_step))
+        return arena_printf(c->arena, "at step %s", say_count(c->arena, f->fail_step));
+    double last = isfinite(c->out->last_step) ? c->out->last_step : NAN;
+    return isfinite(last)
+               ? arena_printf(c->arena, "after step %s (the last logged)", say_count(c->arena, last))
+               : "at an unknown step";
 }
 
 static const char *column_of(enum field column)
@@ -54,9 +58,13 @@ static const char *leak(struct run_ctx *c, enum subtype sub)
         end = arena_printf(a, "and would meet the %s limit near step %s (%s to %s)",
                            say_bytes(a, f->capacity), say_count(a, o->oom_step_forecast),
                            say_count(a, o->forecast_low), say_count(a, o->forecast_high));
+    else if (f->axis == AXIS_TIME && isfinite(l->latest))
+        end = arena_printf(a, "(%s in all), and would fill the %s within %s minutes of the last row",
+                           say_bytes(a, l->rise), say_bytes(a, f->capacity),
+                           say_number(a, (l->latest - f->train.x[f->train.n - 1]) / 60, 1));
     else
-        end = arena_printf(a, "to %s in all", say_bytes(a, l->rise));
-    return arena_printf(a, "%s grew %s%s over %s %s (95 %% interval %s to %s)%s %s.", column_of(l->column),
+        end = arena_printf(a, "(%s in all)", say_bytes(a, l->rise));
+    return arena_printf(a, "%s grew %s%s over %s %s%s%s %s.", column_of(l->column),
                         say_bytes(a, o->slope_bytes_per_step > 0 || f->axis == AXIS_STEP
                                          ? o->slope_bytes_per_step
                                          : l->slope),
@@ -64,7 +72,15 @@ static const char *leak(struct run_ctx *c, enum subtype sub)
                         f->axis == AXIS_STEP   ? "steps"
                         : f->axis == AXIS_TIME ? "seconds"
                                                : "rows",
-                        say_signed_bytes(a, l->low), say_signed_bytes(a, l->high), how, end);
+                        say_interval(a, l->slope, l->low, l->high), how, end);
+}
+
+/* What else moved while peaks are blamed; "" where it is not known. */
+static const char *floor_words(struct run_ctx *c)
+{
+    if (c->leak.p >= 0.4 && c->leak.rise > 0)
+        return arena_printf(c->arena, ", of which %s had been retained", say_bytes(c->arena, c->leak.rise));
+    return c->leak.column == F_ALLOCATED && c->f->train.n >= 8 ? ", while the floor was flat" : "";
 }
 
 static const char *peak(struct run_ctx *c)
@@ -93,6 +109,22 @@ static const char *peak(struct run_ctx *c)
                                   "epoch does not fit.",
                                   say_bytes(a, p->p50), say_bytes(a, f->peak_max), say_bytes(a, f->room),
                                   say_number(a, o->p_oom_next_epoch, 2));
+    if (isfinite(p->percentile) && isfinite(p->predicted) && p->predicted < f->room && f->at.need > f->room)
+        return arena_printf(a,
+                            "The batch %s is larger than %s before it: with %s allocated and %s requested it "
+                            "needs at least %s (%s by the memory law), a typical batch %s, and the framework "
+                            "can have %s.",
+                            at_step(c), say_below(a, p->percentile, (double)f->train.n),
+                            say_bytes(a, f->at.allocated), say_bytes(a, f->at.requested),
+                            say_bytes(a, f->at.need), say_bytes(a, p->predicted), say_bytes(a, p->p50),
+                            say_bytes(a, f->room));
+    if (isfinite(p->percentile) && p->predicted < f->room && f->at.need > p->predicted && !f->at.impossible)
+        return arena_printf(
+            a,
+            "The batch %s is larger than %s before it: it needed at least %s (allocated plus "
+            "requested; %s by the memory law), a typical batch %s, and the framework can have %s.",
+            at_step(c), say_below(a, p->percentile, (double)f->train.n), say_bytes(a, f->at.need),
+            say_bytes(a, p->predicted), say_bytes(a, p->p50), say_bytes(a, f->room));
     if (isfinite(p->percentile) && isfinite(p->predicted))
         return arena_printf(a,
                             "The batch %s is larger than %s before it: it needs %s by the "
@@ -101,12 +133,15 @@ static const char *peak(struct run_ctx *c)
                             say_bytes(a, p->predicted), say_bytes(a, p->p50), say_bytes(a, f->room));
     if (isfinite(p->need_ratio))
         return arena_printf(a,
-                            "The step that failed (%s) needed at least %s, %s times the largest peak of the "
-                            "%s rows before it (%s), while the floor was flat.",
-                            at_step(c), say_bytes(a, f->at.need), say_number(a, p->need_ratio, 2),
-                            say_count(a, (double)f->train.n), say_bytes(a, f->peak_max));
-    return arena_printf(a, "The run failed %s with a flat floor and peaks that spread from %s to %s of %s.",
-                        at_step(c), say_bytes(a, p->p50), say_bytes(a, f->peak_max), say_bytes(a, f->room));
+                            "The step that failed%s needed at least %s, %s times the largest peak of the "
+                            "%s rows before it (%s)%s.",
+                            isfinite(f->fail_step) ? arena_printf(a, " (step %s)", say_count(a, f->fail_step))
+                                                   : "",
+                            say_bytes(a, f->at.need), say_number(a, f->at.need / f->peak_max, 2),
+                            say_count(a, (double)f->train.n), say_bytes(a, f->peak_max), floor_words(c));
+    return arena_printf(a, "The run failed %s with peaks that spread from %s to %s of %s%s.", at_step(c),
+                        say_bytes(a, p->p50), say_bytes(a, f->peak_max), say_bytes(a, f->room),
+                        floor_words(c));
 }
 
 static const char *eval(struct run_ctx *c, enum subtype sub)
@@ -119,7 +154,8 @@ static const char *eval(struct run_ctx *c, enum subtype sub)
                             ? arena_printf(a, "training peaks at %s", say_bytes(a, f->peak_max))
                             : "training's peak is not logged";
     if (sub == SUB_EVAL_KEPT)
-        return arena_printf(a, "Memory rose by %s within an evaluation pass and failed %s; %s of %s.",
+        return arena_printf(a,
+                            "Memory rose by %s within an evaluation pass, and the run failed %s; %s of %s.",
                             say_bytes(a, c->eval.kept), at_step(c), train, say_bytes(a, f->capacity));
     if (sub == SUB_EVAL_BOUNDARY)
         return arena_printf(a, "Training ran flat (%s of %s), and the run failed %s, on %s.", train,
@@ -129,7 +165,7 @@ static const char *eval(struct run_ctx *c, enum subtype sub)
                             : c->eval.at_epoch ? "an epoch boundary"
                                                : "evaluation");
     const char *why = sub == SUB_EVAL_BATCH ? arena_printf(a, "its batch is %s times the training batch",
-                                                           say_number(a, o->batch_ratio, 1))
+                                                           say_ratio(a, o->batch_ratio))
                       : isfinite(o->per_sample_ratio)
                           ? arena_printf(a, "per sample it takes %s times training's working memory",
                                          say_number(a, o->per_sample_ratio, 2))
@@ -183,6 +219,23 @@ static const char *capacity(struct run_ctx *c, enum subtype sub)
             a, "The run failed %s before a step had fitted: %s allocated and %s requested, of %s.",
             at_step(c), say_bytes(a, m->allocated), say_bytes(a, m->requested), say_bytes(a, f->capacity));
     default:
+        if (f->train.n < 8)
+            return arena_printf(
+                a,
+                "The largest peak of its %s training %s is %s, %s of the %s that the framework "
+                "can have%s.",
+                say_count(a, (double)f->train.n), say_plural((double)f->train.n, "row", "rows"),
+                say_bytes(a, f->peak_max), say_percent(a, f->peak_max / f->room), say_bytes(a, f->room),
+                f->fail ? arena_printf(a, ", and it failed %s", at_step(c)) : "");
+        if (f->train.n < 8)
+            return arena_printf(a, "The %s %s at %s, %s of the %s that the framework can have%s.",
+                                f->train.n == 1
+                                    ? "only training row"
+                                    : arena_printf(a, "%s training rows", say_count(a, (double)f->train.n)),
+                                say_plural((double)f->train.n, "peaks", "peak"), say_bytes(a, c->peak.p95),
+                                say_percent(a, c->cap.typical_share), say_bytes(a, f->room),
+                                f->fail ? arena_printf(a, ", so ordinary variation tipped it %s", at_step(c))
+                                        : ": ordinary variation can tip it");
         return arena_printf(a, "A typical step peaks at %s of the room (95 %% of %s rows below %s of %s)%s.",
                             say_percent(a, c->cap.typical_share), say_count(a, (double)f->train.n),
                             say_bytes(a, c->peak.p95), say_bytes(a, f->room),
@@ -200,14 +253,17 @@ static const char *none(struct run_ctx *c)
                             ? arena_printf(a, "no leak larger than %s/step",
                                            say_bytes(a, o->minimum_detectable_bytes_per_step))
                             : "growth not testable per step";
-    return arena_printf(
-        a, "Over %s training rows memory peaked at %s of %s, with %s%s.", say_count(a, (double)f->train.n),
-        say_bytes(a, f->peak_max), say_bytes(a, f->capacity), slope,
-        isfinite(c->peak.risk_len)
-            ? arena_printf(a, "; the longest sample (%s tokens, predicted %s) has not come yet",
-                           say_count(a, c->peak.risk_len),
-                           say_bytes(a, c->out->peak.corpus_max_predicted_bytes))
-            : "");
+    return arena_printf(a, "Over %s training rows memory peaked at %s%s, with %s%s.",
+                        say_count(a, (double)f->train.n), say_bytes(a, f->peak_max),
+                        isfinite(f->capacity) ? arena_printf(a, " of %s", say_bytes(a, f->capacity))
+                                              : " (the device's capacity is not known)",
+                        slope,
+                        isfinite(c->peak.risk_len)
+                            ? arena_printf(a,
+                                           "; the longest sample (%s tokens, predicted %s) has not come yet",
+                                           say_count(a, c->peak.risk_len),
+                                           say_bytes(a, c->out->peak.corpus_max_predicted_bytes))
+                            : "");
 }
 
 const char *advice_summary(struct run_ctx *c)
@@ -257,7 +313,9 @@ const char *advice_why_not(struct run_ctx *c, enum cause second)
                                 say_below(a, c->peak.percentile, (double)f->train.n));
         if (isfinite(c->peak.need_ratio))
             return arena_printf(
-                a, "The failing step needed %s times the largest peak seen, and the rest explains it better.",
+                a,
+                "Allocated plus requested at the failure is %s times the largest peak logged, so no "
+                "larger batch is needed to explain it.",
                 say_number(a, c->peak.need_ratio, 2));
         return f->fail ? "The failing batch's shape is not known." : "No batch is predicted not to fit.";
     case CAUSE_EVAL:

@@ -62,8 +62,59 @@ static void the_error_messages_total_outranks_the_header(void **state)
     assert_true(f.at.missing == 0);
     assert_true(fabs(f.room / (23 * GIB) - 1) < 1e-6);
     frame_release(&f);
-    frame_init(&f, s, 40 * GIB); /* and --capacity outranks both */
+    frame_init(&f, s, 40 * GIB); /* and --capacity is for logs that do not say it */
+    assert_true(fabs(f.capacity / (23.6 * GIB) - 1) < 1e-9);
+    frame_release(&f);
+    series_free(s);
+}
+
+static void the_given_capacity_serves_where_the_log_has_none(void **state)
+{
+    (void)state;
+    struct series *s = run_new(0);
+    struct frame f;
+    run_step(s, (struct step){.step = 0, .allocated = GIB});
+    series_seal(s);
+    frame_init(&f, s, 40 * GIB);
     assert_true(f.capacity == 40 * GIB);
+    frame_release(&f);
+    series_free(s);
+}
+
+static void a_last_row_without_memory_is_the_failing_batch(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct frame f;
+    for (size_t i = 0; i < 20; i++)
+        run_step(s, (struct step){.step = (double)i, .peak = GIB, .batch = 4, .len = 100});
+    run_step(s, (struct step){.step = 20, .batch = 4, .len = 900});
+    struct record r;
+    record_clear(&r);
+    record_set_u(&r, F_REQUESTED, 1 << 30);
+    series_event(s, EVENT_OOM, &r, NULL, 0);
+    series_seal(s);
+    frame_init(&f, s, NAN);
+    assert_true(f.fail_step == 20);
+    assert_true(frame_fail_shape(&f, F_MAX_LEN) == 900);
+    frame_release(&f);
+    series_free(s);
+}
+
+static void a_last_row_with_memory_is_not_the_failing_batch(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct frame f;
+    for (size_t i = 0; i < 20; i++)
+        run_step(s, (struct step){.step = (double)i, .peak = GIB, .batch = 4, .len = 100 + (double)i});
+    struct record r;
+    record_clear(&r);
+    series_event(s, EVENT_OOM, &r, NULL, 0);
+    series_seal(s);
+    frame_init(&f, s, NAN);
+    assert_true(isnan(f.fail_step));
+    assert_true(isnan(frame_fail_shape(&f, F_MAX_LEN)));
     frame_release(&f);
     series_free(s);
 }
@@ -214,18 +265,53 @@ static void runs_that_agree_raise_the_confidence(void **state)
         series_free(items[k]);
 }
 
+/* The same log under two names is one witness. */
+static void copies_of_a_log_count_once(void **state)
+{
+    (void)state;
+    struct series *items[3];
+    for (size_t k = 0; k < 3; k++) {
+        items[k] = run_new(24 * GIB);
+        items[k]->source = k == 0 ? "a.jsonl" : k == 1 ? "b.jsonl" : "c.jsonl";
+        for (size_t i = 0; i < 100; i++)
+            run_step(items[k], (struct step){.step = (double)i,
+                                             .allocated = 4 * GIB + (double)i * 100 * MIB,
+                                             .peak = 6 * GIB + (double)i * 100 * MIB + (k == 2 && i == 50),
+                                             .batch = 4,
+                                             .len = 512});
+        series_seal(items[k]);
+    }
+    struct series_set set = {.items = items, .n = 3};
+    struct analyse_settings settings = {.capacity_bytes = NAN};
+    struct analysis a;
+    analyse(&a, &set, &settings);
+    assert_int_equal(a.n_runs, 2);
+    assert_ptr_equal(a.runs[1].series, items[2]);
+    bool said = false;
+    for (size_t i = 0; i < a.n_quality; i++)
+        said = said || (strcmp(a.quality[i].code, "copy") == 0 && strstr(a.quality[i].text, "b.jsonl"));
+    assert_true(said);
+    analysis_release(&a);
+    for (size_t k = 0; k < 3; k++)
+        series_free(items[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_counter_that_never_falls_was_never_reset),
         cmocka_unit_test(sorted_lengths_only_look_like_it),
         cmocka_unit_test(the_error_messages_total_outranks_the_header),
+        cmocka_unit_test(the_given_capacity_serves_where_the_log_has_none),
+        cmocka_unit_test(a_last_row_without_memory_is_the_failing_batch),
+        cmocka_unit_test(a_last_row_with_memory_is_not_the_failing_batch),
         cmocka_unit_test(an_oom_that_rows_follow_was_survived),
         cmocka_unit_test(steps_stay_ascending_across_a_restart),
         cmocka_unit_test(without_steps_time_is_the_axis),
         cmocka_unit_test(phases_are_known_by_their_usual_words),
         cmocka_unit_test(a_very_long_series_keeps_its_extremes_and_neighbours),
         cmocka_unit_test(an_empty_series_does_no_harm),
+        cmocka_unit_test(copies_of_a_log_count_once),
         cmocka_unit_test(runs_that_agree_raise_the_confidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

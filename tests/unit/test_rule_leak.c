@@ -119,6 +119,43 @@ static double every_25(size_t i)
     return (double)(i / 25) * 80 * MIB;
 }
 
+static double uneven_teeth(size_t i)
+{
+    return (double)(i % 60) * (10 + 2 * (double)(i / 60 % 3)) * MIB + (double)(i / 60) * 300 * MIB;
+}
+
+static void the_slope_of_a_saw_tooth_lies_in_its_interval(void **state)
+{
+    (void)state;
+    struct series *s =
+        floor_run((struct floor){.base = 4 * GIB, .noise = MIB, .n = 400, .shape = uneven_teeth});
+    struct analysis a;
+    const struct leak_figures *l = &run_judge(&a, s)->leak;
+    assert_true(l->slope_low <= l->slope_bytes_per_step && l->slope_bytes_per_step <= l->slope_high);
+    run_done(&a, s);
+}
+
+static void while_memory_grows_no_batch_is_called_safe(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct analysis a;
+    for (size_t i = 0; i < 300; i++) {
+        double len = 500 + floor(150 * wobble(i)), floor = 4 * GIB + (double)i * 40 * MIB;
+        run_step(s, (struct step){.step = (double)i,
+                                  .allocated = floor,
+                                  .peak = floor + len * 8 * MIB,
+                                  .batch = 8,
+                                  .len = len});
+    }
+    const struct run_report *r = run_judge(&a, s);
+    assert_int_equal(r->verdict.cause, CAUSE_LEAK);
+    assert_true(r->peak.has_law);
+    assert_true(isnan(r->peak.safe_tokens) && isnan(r->peak.safe_max_len));
+    assert_true(isnan(r->peak.p_oom_next_epoch));
+    run_done(&a, s);
+}
+
 static void a_rise_every_25_steps_is_periodic(void **state)
 {
     (void)state;
@@ -366,6 +403,8 @@ int main(void)
         cmocka_unit_test(a_flat_floor_is_none_and_says_what_it_could_see),
         cmocka_unit_test(what_ends_or_falls_back_is_no_leak),
         cmocka_unit_test(a_saw_tooth_whose_low_points_rise_is_a_leak),
+        cmocka_unit_test(the_slope_of_a_saw_tooth_lies_in_its_interval),
+        cmocka_unit_test(while_memory_grows_no_batch_is_called_safe),
         cmocka_unit_test(a_rise_every_25_steps_is_periodic),
         cmocka_unit_test(a_rise_across_evaluations_is_carried_by_them),
         cmocka_unit_test(growth_that_the_lengths_explain_is_no_leak),
