@@ -4,6 +4,7 @@ enum {
     LINES_MAX = 256,  /* lines that are looked at */
     BANNER_MAX = 128, /* the header is one of the first lines */
     JUDGED_MAX = 64,  /* lines after the header that must look like rows */
+    ROWS_SURE = 3,    /* so many rows are enough where another header comes then */
     NAME_MAX = 160,   /* [B] */
     VALUE_MAX = 96,
     WORDS_MAX = 6
@@ -212,8 +213,13 @@ static bool row_of(const struct line_shape *l, const struct line_shape *header)
 static bool rows_follow(const struct line_shape *l, size_t n, const struct line_shape *header, bool strict)
 {
     size_t judged = n < JUDGED_MAX ? n : JUDGED_MAX, rows = 0;
-    for (size_t i = 0; i < judged; i++)
+    for (size_t i = 0; i < judged; i++) {
+        if (i >= ROWS_SURE && l[i].names && !as_many(&l[i], header)) {
+            judged = i; /* files were joined: here begins another table */
+            break;
+        }
         rows += row_of(&l[i], header) || (l[i].names && as_many(&l[i], header));
+    }
     return judged > 0 && row_of(&l[0], header) && (strict ? rows * 10 >= judged * 8 : rows * 2 >= judged);
 }
 
