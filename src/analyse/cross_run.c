@@ -1,5 +1,6 @@
 #include "analyse/cross_run.h"
 #include "analyse/cross_content.h"
+#include "analyse/cross_law.h"
 #include "analyse/cross_null.h"
 #include "analyse/ranks.h"
 #include "base/buf.h"
@@ -301,5 +302,8 @@ void cross_run(struct analysis *a)
     x->p_chance = c.content.p;
     x->says = says_of(&c, x->step_reproducible, x->batch_reproducible);
     x->text = sentence(&a->arena, &c, x->says);
+    const char *by_law = cross_law_text(a, c.jobs, c.n_jobs);
+    if (by_law)
+        x->text = arena_printf(&a->arena, "%s; %s", x->text, by_law);
     weigh_verdict(&a->verdict, &c, x->says);
 }

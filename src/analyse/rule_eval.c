@@ -250,13 +250,16 @@ static void tests(struct run_ctx *c, const struct passes *p)
     if (isfinite(o->batch_ratio))
         rule_test(c, Q_EVAL_BOUNDARY, "batch_ratio", o->batch_ratio, "1", 1.3,
                   o->batch_ratio >= 1.3 ? SAYS_FOR : SAYS_NOTHING, ROW_NONE,
-                  arena_printf(a, "The evaluation batch is %s times the training batch.",
-                               say_number(a, o->batch_ratio, 2)));
+                  fabs(o->batch_ratio - 1) < 0.005
+                      ? "The evaluation batch is as large as the training batch."
+                      : arena_printf(a, "The evaluation batch is %s times the training batch.",
+                                     say_ratio(a, o->batch_ratio)));
     if (isfinite(e->kept))
-        rule_test(
-            c, Q_EVAL_BOUNDARY, "kept_in_pass", e->kept, "bytes", 0.04 * f->capacity,
-            e->sub == SUB_EVAL_KEPT ? SAYS_FOR : SAYS_NOTHING, f->eval.row[f->eval.n - 1],
-            arena_printf(a, "Within an evaluation pass memory rises by %s.", say_signed_bytes(a, e->kept)));
+        rule_test(c, Q_EVAL_BOUNDARY, "kept_in_pass", e->kept, "bytes", 0.04 * f->capacity,
+                  e->sub == SUB_EVAL_KEPT ? SAYS_FOR : SAYS_NOTHING, f->eval.row[f->eval.n - 1],
+                  fabs(e->kept) < 1048576 ? "Within an evaluation pass memory stays level."
+                                          : arena_printf(a, "Within an evaluation pass memory rises by %s.",
+                                                         say_signed_bytes(a, e->kept)));
     if (p->n > 0 && isfinite(o->peak_bytes))
         rule_test(c, Q_EVAL_BOUNDARY, "peak_against_training", o->peak_bytes / o->train_peak_bytes, "1", 1,
                   o->peak_bytes > o->train_peak_bytes ? SAYS_FOR : SAYS_AGAINST, ROW_NONE,

@@ -252,15 +252,21 @@ static void tests(struct run_ctx *c)
                                           : SAYS_NOTHING,
                   ROW_FAILURE,
                   arena_printf(a,
-                               "Allocated plus requested at the failure is %s, %s times the largest peak "
-                               "logged before (%s).",
-                               say_bytes(a, f->at.need), say_number(a, p->need_ratio, 2),
-                               say_bytes(a, f->peak_max)));
+                               "Allocated plus requested at the failure is %s, %s the largest peak "
+                               "logged before (%s)%s.",
+                               say_bytes(a, f->at.need),
+                               fabs(p->need_ratio - 1) < 0.005
+                                   ? "as much as"
+                                   : arena_printf(a, "%s times", say_number(a, p->need_ratio, 2)),
+                               say_bytes(a, f->peak_max),
+                               c->leak.p > 0.4 && c->leak.rise > 0 ? ", growth taken out of both" : ""));
     if (isfinite(p->p99) && isfinite(f->room))
         rule_test(c, Q_OUTLIER_BATCH, "spread", (p->p99 - p->p50) / f->room, "1", 0.25,
                   (p->p99 - p->p50) / f->room > 0.25 ? SAYS_FOR : SAYS_NOTHING, ROW_NONE,
-                  arena_printf(a, "Peaks spread from %s (median) to %s (99 %% of rows).",
-                               say_bytes(a, p->p50), say_bytes(a, p->p99)));
+                  p->p99 - p->p50 < 0.002 * p->p99
+                      ? arena_printf(a, "Peaks hardly vary: they are at %s.", say_bytes(a, p->p50))
+                      : arena_printf(a, "Peaks spread from %s (median) to %s (99 %% of rows).",
+                                     say_bytes(a, p->p50), say_bytes(a, p->p99)));
     if (f->survived > 0)
         rule_test(c, Q_OUTLIER_BATCH, "survived", (double)f->survived, "1", 1, SAYS_FOR, ROW_NONE,
                   arena_printf(a, "The run went on after %s out-of-memory %s: single batches were too large.",

@@ -3,6 +3,7 @@
 #include "base/num.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *keep(struct arena *a, struct buf *b)
 {
@@ -60,6 +61,23 @@ const char *say_below(struct arena *a, double percentile, double n)
         return arena_printf(a, "all %s", say_count(a, n));
     return arena_printf(a, "%s %% of the %s", say_number(a, percentile, percentile < 99 ? 0 : 1),
                         say_count(a, n));
+}
+
+const char *say_interval(struct arena *a, double value, double low, double high)
+{
+    if (!isfinite(low) || !isfinite(high))
+        return "";
+    const char *l = say_signed_bytes(a, low), *h = say_signed_bytes(a, high);
+    if (strcmp(l, h) != 0)
+        return arena_printf(a, " (95 %% interval %s to %s)", l, h);
+    double half = fmax(high - value, value - low);
+    return half >= 1 ? arena_printf(a, " (95 %% interval +-%s)", say_bytes(a, half)) : "";
+}
+
+const char *say_ratio(struct arena *a, double v)
+{
+    bool whole = isfinite(v) && fabs(v - round(v)) < 0.005 * v;
+    return say_number(a, v, whole ? 0 : v < 10 ? 2 : 1);
 }
 
 const char *say_plural(double n, const char *one, const char *many)

@@ -308,6 +308,8 @@ const char *facts_same_batch_text(struct arena *a, const struct analysis *an)
         return arena_printf(a, "no failure in %zu %s", runs, facts_run_word(an, runs));
     if (same == 0)
         return "not testable";
+    if (same == 1 && facts_failed_runs(an) > 1)
+        return arena_printf(a, "no (%zu failures, each on another batch)", facts_failed_runs(an));
     return arena_printf(a, "%zu of %zu %s", same, runs, facts_run_word(an, runs));
 }
 
@@ -322,8 +324,13 @@ const char *facts_where(struct arena *a, const struct analysis *an, const struct
             : r->outcome == OUTCOME_KILLED    ? "Killed at"
             : r->outcome == OUTCOME_COMPLETED ? "Completed"
                                               : "Log ends at";
-    if (isnan(step))
-        buf_puts(&b, "step unknown");
+    double last = r->last_step;
+    if (isnan(step) && died && !isnan(last))
+        buf_printf(&b, "after step %s", words_number(a, last));
+    else if (isnan(step))
+        buf_puts(&b, isnan(r->steps) || r->steps == 0
+                         ? "step unknown"
+                         : arena_printf(a, "row %s (no steps logged)", words_number(a, r->steps)));
     else
         buf_printf(&b, "step %s", words_number(a, step));
     if (!isnan(r->rank))
@@ -432,4 +439,14 @@ const char *facts_times(struct arena *a, const struct analysis *an)
     strftime(first, sizeof first, "%Y-%m-%d %H:%M", &tm_from);
     strftime(last, sizeof last, same_day ? "%H:%M" : "%Y-%m-%d %H:%M", &tm_to);
     return arena_printf(a, "%s to %s UTC", first, last);
+}
+
+const char *facts_growth(struct arena *a, const struct run_report *r)
+{
+    if (!r->has_leak || isnan(r->leak.slope_bytes_per_step))
+        return NULL;
+    double least = r->leak.minimum_detectable_bytes_per_step;
+    if (isnan(r->leak.onset_step) && !isnan(least))
+        return arena_printf(a, "none above %s/step", words_bytes(a, least));
+    return arena_printf(a, "%s/step", words_signed_bytes(a, r->leak.slope_bytes_per_step));
 }

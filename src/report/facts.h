@@ -40,4 +40,7 @@ const char *facts_agreement(struct arena *a, const struct analysis *an);
 /* "2026-11-28 01:12 to 07:40 UTC" from the logs' own times; NULL when they have none. */
 const char *facts_times(struct arena *a, const struct analysis *an);
 
+/* "+3.1 MiB/step"; of a run that does not grow "none above 76.2 KiB/step"; NULL when untested. */
+const char *facts_growth(struct arena *a, const struct run_report *r);
+
 #endif

@@ -89,9 +89,10 @@ static void facts(struct md *m)
         buf_puts(m->out, "\n| asked / free |");
         cell(m, words_bytes_pair(&m->a, r->failure.requested_bytes, r->failure.free_bytes));
     }
-    if (r->has_leak && !isnan(r->leak.slope_bytes_per_step)) {
+    const char *growth = facts_growth(&m->a, r);
+    if (growth) {
         buf_puts(m->out, "\n| growth |");
-        cell(m, arena_printf(&m->a, "%s/step", words_signed_bytes(&m->a, r->leak.slope_bytes_per_step)));
+        cell(m, growth);
     }
     buf_puts(m->out, "\n| same batch fails |");
     cell(m, facts_same_batch_text(&m->a, m->an));

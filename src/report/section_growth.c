@@ -33,7 +33,7 @@ static void leak_facts(struct page *p, struct tnode *root, const struct leak_fig
     struct arena *a = &p->arena;
 
     fact(p, root, "Slope", rate(p, l->slope_bytes_per_step, "step"));
-    if (!isnan(l->slope_low) && !isnan(l->slope_high))
+    if (!isnan(l->slope_low) && !isnan(l->slope_high) && !isnan(l->onset_step))
         fact(p, root, "95 % interval of the slope", interval(p, l->slope_low, l->slope_high));
     fact(p, root, "Smallest growth this log can show", rate(p, l->minimum_detectable_bytes_per_step, "step"));
     fact(p, root, "Growth begins at",
@@ -44,7 +44,7 @@ static void leak_facts(struct page *p, struct tnode *root, const struct leak_fig
     if (!isnan(l->increment_vs_activation))
         fact(p, root, "Increment against one step's activations",
              l->increment_vs_activation < 0.01
-                 ? "below 0.01 times"
+                 ? "less than a hundredth of them"
                  : arena_printf(a, "%s times", words_number(a, l->increment_vs_activation)));
     fact(p, root, "Slope in time", rate(p, l->slope_bytes_per_second, "s"));
 }

@@ -63,9 +63,9 @@ static void facts(struct buf *out, struct arena *a, const struct analysis *an)
     row(out, a, what, where);
     if (r->has_failure && !isnan(r->failure.requested_bytes))
         row(out, a, "Asked / free", words_bytes_pair(a, r->failure.requested_bytes, r->failure.free_bytes));
-    if (r->has_leak && !isnan(r->leak.slope_bytes_per_step))
-        row(out, a, "Growth",
-            arena_printf(a, "%s/step", words_signed_bytes(a, r->leak.slope_bytes_per_step)));
+    const char *growth = facts_growth(a, r);
+    if (growth)
+        row(out, a, "Growth", growth);
     row(out, a, "Same batch fails", facts_same_batch_text(a, an));
 }
 
