@@ -70,8 +70,12 @@ static void find_facts(struct fact facts[4], struct canvas *c, const struct anal
     if (r->has_failure) {
         const char *phase =
             f->phase ? arena_printf(arena, ", %s", canvas_visible(c, str_of(f->phase), 20, 100)) : "";
-        facts[1] = (struct fact){"Failed at",
-                                 arena_printf(arena, "step %s%s", plot_say_number(arena, f->step), phase)};
+        facts[1] = (struct fact){
+            "Failed at",
+            isfinite(f->step) ? arena_printf(arena, "step %s%s", plot_say_number(arena, f->step), phase)
+            : isfinite(r->last_step)
+                ? arena_printf(arena, "after step %s%s", plot_say_number(arena, r->last_step), phase)
+                : arena_printf(arena, "row %s%s", plot_say_number(arena, r->steps), phase)};
         facts[2] = (struct fact){"Asked / free", pair(arena, f->requested_bytes, f->free_bytes, "/")};
     } else {
         facts[1] = (struct fact){"Ended", outcome_name(r->outcome)};

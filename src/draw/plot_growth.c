@@ -15,6 +15,7 @@ struct growth {
     double *floor; /* n columns of pixels [B] above level; NAN: below the axis or no data */
     size_t n;
     double onset, level; /* [step], [B]: growth is counted from the floor here */
+    double line_top;     /* [B] the fitted line is drawn up to here */
     double top_bytes;    /* greatest growth of floor and fit [B] */
     double end_x;
 };
@@ -108,12 +109,16 @@ static bool growth_init(struct growth *g, struct canvas *c, const struct run_rep
 
 static void set_y(struct growth *g)
 {
-    double top = fit_at(g, g->leak->slope_bytes_per_step, g->frame.x.scale.hi), low = 0;
+    double end = isnan(g->end_x) ? g->frame.x.scale.hi : g->end_x;
+    double fit = fit_at(g, g->leak->slope_bytes_per_step, end), top = 0, low = 0;
     for (size_t i = 0; i < g->n; i++) {
         g->floor[i] -= g->level;
         top = fmax(top, g->floor[i]);
         low = fmin(low, g->floor[i]);
     }
+    /* A floor that falls back now and then has its slope between the falls: the line leaves it. */
+    g->line_top = fit > 1.15 * top ? 1.02 * top : INFINITY;
+    top = fmax(top, fmin(fit, g->line_top));
     g->top_bytes = top;
     /* What lies far below is the run before it had its memory, not growth. */
     top = fmax(top, fmax(NOISE, 0.003 * g->level));
@@ -132,7 +137,7 @@ static void draw_fit(const struct growth *g)
     for (size_t i = 0; i < g->n; i++) {
         double x = f->x.scale.lo + (double)i / (double)g->n * (f->x.scale.hi - f->x.scale.lo);
         double at = fit_at(g, l->slope_bytes_per_step, x);
-        bool within = x >= g->onset && !(x > g->end_x) && at >= f->y.scale.lo;
+        bool within = x >= g->onset && !(x > g->end_x) && at >= f->y.scale.lo && at <= g->line_top;
         fit[i] = within ? at : NAN;
         low[i] = within ? fit_at(g, l->slope_low, x) : NAN;
         high[i] = within ? fit_at(g, l->slope_high, x) : NAN;
@@ -199,8 +204,9 @@ static void describe(const struct growth *g, struct picture *p)
     p->caption =
         arena_printf(arena,
                      "%s: least value of the training steps in each %d pixels, minus the level where the "
-                     "growth began; robust slope with its 95 %% interval",
-                     plot_say_source(g->frame.c, g->run), BIN);
+                     "growth began; robust slope with its 95 %% interval%s",
+                     plot_say_source(g->frame.c, g->run), BIN,
+                     isfinite(g->line_top) ? ", of the climb between falls" : "");
 }
 
 bool plot_growth(struct canvas *c, const struct analysis *a, struct picture *p)

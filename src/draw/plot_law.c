@@ -236,12 +236,13 @@ static void draw_law(const struct law_plot *p, struct labels *labels)
     }
     frame_y_px(f, law, 2 * n);
     /* A line of its own only where it can be told from the law's. */
-    bool envelope = scale_px(&f->y.scale, 0) - scale_px(&f->y.scale, p->law->envelope_bytes) >= 3;
+    bool grows = p->run->triage[Q_GROWS].answer == ANSWER_YES;
+    bool envelope = !grows && scale_px(&f->y.scale, 0) - scale_px(&f->y.scale, p->law->envelope_bytes) >= 3;
     if (envelope)
         canvas_trace(f->c, f->left, n, above, INK_PEAK, 1.2, DASH_DASHED);
     canvas_trace(f->c, f->left, n, law, INK_PEAK, 1.6, DASH_NONE);
     double end = scale_px_clamped(&f->y.scale, law_at(p, f->x.scale.hi));
-    labels_add(labels, end, INK_PEAK, "fitted law", NULL, NULL);
+    labels_add(labels, end, INK_PEAK, "fitted law", grows ? "without growth" : NULL, NULL);
     if (envelope)
         labels_add(labels, scale_px_clamped(&f->y.scale, law_at(p, f->x.scale.hi) + p->law->envelope_bytes),
                    INK_PEAK, "dashed: 99 % of", "steps lie below", NULL);
@@ -330,12 +331,16 @@ static void describe(const struct law_plot *p, struct picture *out)
         plot_say_number(arena, p->rows), plot_say_run(c, p->run, true),
         arena_printf(arena, "%s fixed", plot_say_bytes(arena, p->law->base_bytes)), rate, p->law->r2,
         p->safe_x >= 0 ? arena_printf(arena, "; safe up to %s", say_size(p, floor(p->safe_x))) : "");
-    out->caption =
-        arena_printf(arena,
-                     "%s: %s training steps as density in %d pixel cells; law fitted on %s of them "
-                     "(r\xC2\xB2 %.3g)",
-                     plot_say_source(c, p->run), plot_say_number(arena, p->rows), CELL,
-                     plot_say_number(arena, p->law->n), p->law->r2);
+    out->caption = arena_printf(
+        arena,
+        "%s: %s training steps as density in %d pixel cells; law fitted on %s of them%s "
+        "(r\xC2\xB2 %.3g)",
+        plot_say_source(c, p->run), plot_say_number(arena, p->rows), CELL, plot_say_number(arena, p->law->n),
+        p->run->triage[Q_GROWS].answer == ANSWER_YES
+            ? ", after the growth was taken out of each: the steps lie above it by what had been "
+              "retained"
+            : "",
+        p->law->r2);
 }
 
 bool plot_law(struct canvas *c, const struct analysis *a, struct picture *out)

@@ -31,13 +31,15 @@ static const char *share(struct page *p, double v)
     return isnan(v) ? NULL : words_share(&p->arena, v);
 }
 
-static void law_rows(struct page *p, struct tnode *root, const struct law *l)
+static void law_rows(struct page *p, struct tnode *root, const struct law *l, bool grows)
 {
     struct arena *a = &p->arena;
     const char *size = l->size_name ? l->size_name : "tokens";
-    const char *fit = isnan(l->r2) ? NULL
-                                   : arena_printf(a, "fitted on %s rows; explains %s of the variation",
-                                                  words_number(a, l->n), words_share(a, l->r2));
+    const char *fit =
+        isnan(l->r2)
+            ? NULL
+            : arena_printf(a, "fitted on %s rows%s; explains %s of the variation", words_number(a, l->n),
+                           grows ? " with the growth taken out" : "", words_share(a, l->r2));
 
     row(p, root, "Base, whatever the batch", bytes(p, l->base_bytes), fit);
     row(p, root, arena_printf(a, "For each unit of %s", size), bytes(p, l->per_token_bytes), NULL);
@@ -46,7 +48,8 @@ static void law_rows(struct page *p, struct tnode *root, const struct law *l)
             "the attention part");
     if (!isnan(l->envelope_bytes))
         row(p, root, "Margin above the law", bytes(p, l->envelope_bytes),
-            "99 % of the rows stay below law and margin");
+            grows ? "99 % of the rows stay below law and margin, the growth taken out"
+                  : "99 % of the rows stay below law and margin");
 }
 
 static void budget_rows(struct page *p, struct tnode *root, const struct peak_figures *f)
@@ -74,6 +77,7 @@ bool section_law(struct page *p, struct tnode *root)
 
     if (r && r->has_peak) {
         const struct peak_figures *f = &r->peak;
+        bool grows = r->triage[Q_GROWS].answer == ANSWER_YES;
 
         row(p, root, "Typical peak of a step", bytes(p, f->typical_bytes), "median");
         row(p, root, "Largest peak", bytes(p, f->max_bytes), NULL);
@@ -83,8 +87,11 @@ bool section_law(struct page *p, struct tnode *root)
                              words_number(&p->arena, f->failing_batch_percentile)),
                 NULL);
         if (f->has_law)
-            law_rows(p, root, &f->law);
-        row(p, root, "The failing batch would need", bytes(p, f->failing_predicted_bytes), "by the law");
+            law_rows(p, root, &f->law, grows);
+        row(p, root, "The failing batch would need", bytes(p, f->failing_predicted_bytes),
+            grows ? "by the law, and what had been retained" : "by the law");
+        if (grows && f->has_law)
+            row(p, root, "Safe budget", "none", "no batch is safe for long while memory grows");
         budget_rows(p, root, f);
     }
     if (!r || !r->has_peak || !r->peak.has_law)

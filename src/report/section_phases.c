@@ -39,12 +39,14 @@ bool section_phases(struct page *p, struct tnode *root)
     if (!evaluated)
         page_not_tested(p, "Evaluation against training",
                         "no row of the log is of evaluation (phase = eval).");
-    if (!r || r->n_phases == 0)
+    if (!r || !(largest > 0))
         return false;
     enum byte_unit u = num_byte_unit(largest);
     tnode_text(&p->arena, root, "unit", num_byte_unit_name(u));
     for (size_t i = 0; i < r->n_phases; i++) {
         const struct phase_row *from = &r->phases[i];
+        if (isnan(from->before_bytes) && isnan(from->peak_bytes) && isnan(from->after_bytes))
+            continue;
         struct tnode *row = tnode_item(&p->arena, root, "rows");
 
         tnode_text(&p->arena, row, "phase", from->phase ? from->phase : "");

@@ -32,11 +32,18 @@ static void put_test(struct page *p, struct tnode *group, const struct question 
     tnode_text(a, row, "name", words_id(a, t->id));
     page_optional(p, row, "sentence", "text", t->text);
     page_optional(p, row, "place", "where", words_place(a, t->where));
-    tnode_text(a, row, "measured", measured ? measured : "not testable");
+    bool outweighed = q->answer == ANSWER_NO && t->says == SAYS_FOR;
+    tnode_text(a, row, "measured",
+               measured                  ? measured
+               : t->says == SAYS_NOTHING ? "not testable"
+                                         : "\xE2\x80\x93");
     tnode_text(a, row, "limit", limit ? limit : "\xE2\x80\x93");
-    tnode_text(a, row, "says", words_says(q->id, t->says));
+    tnode_text(a, row, "says",
+               outweighed ? arena_printf(a, "%s, outweighed", words_says(q->id, t->says))
+                          : words_says(q->id, t->says));
     tnode_text(a, row, "says_class",
-               t->says == SAYS_FOR       ? "for"
+               outweighed                ? "nothing"
+               : t->says == SAYS_FOR     ? "for"
                : t->says == SAYS_AGAINST ? "against"
                                          : "nothing");
 }
