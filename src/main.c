@@ -34,7 +34,8 @@ struct session {
     struct normalise_settings normalise;
     struct input_info *infos; /* n_infos, in the order of inputs */
     size_t n_infos;
-    size_t skipped;     /* inputs that were named and gave no memory figure */
+    size_t skipped; /* inputs that were named and gave no memory figure */
+    const char *first_skipped;
     size_t passed_over; /* files of a directory that are no logs */
     int write_error;    /* errno of the first failed write to standard output */
 };
@@ -127,7 +128,8 @@ static int read_input(struct session *s, const struct input *input, const struct
     } else {
         term_diag(&s->term, &d, s->o.verbose);
         s->n_infos++;
-        s->skipped += !info->has_memory;
+        if (!info->has_memory && s->skipped++ == 0)
+            s->first_skipped = input->path;
         if (s->o.verbose) {
             term_put(stderr, input->path);
             fputs(": ", stderr);
@@ -318,8 +320,8 @@ static int make_report(struct session *s)
     }
     series_set_release(&set);
     if (result == EXIT_OK && s->o.strict && s->skipped > 0)
-        result = fail(EXIT_SKIPPED, "--strict: %zu input%s skipped", s->skipped,
-                      s->skipped == 1 ? " was" : "s were");
+        result = fail(EXIT_SKIPPED, "--strict: %zu input%s skipped, first %s", s->skipped,
+                      s->skipped == 1 ? " was" : "s were", s->first_skipped);
     return result;
 }
 

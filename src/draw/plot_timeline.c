@@ -5,6 +5,7 @@
 
 enum {
     MANY_RANKS = 16,
+    LEADERS = 26, /* [px] between the area and the labels */
     EPOCH_TICKS = 200
 };
 
@@ -400,7 +401,9 @@ bool plot_timeline(struct canvas *c, const struct analysis *a, struct picture *p
     draw_events(&t, &labels);
     draw_epochs(&t);
     label_eval(&t, eval_x, &labels);
-    labels_place(&labels, t.frame.top - 6, t.frame.bottom + 10);
-    labels_draw(&labels, c, t.frame.right + 7, t.frame.right + 16, c->width - t.frame.right - 20);
+    /* All that ends near the limit has its label there: leaders that had no room would run into one line. */
+    labels_place(&labels, t.frame.top - 18, t.frame.bottom + 10);
+    labels_draw(&labels, c, t.frame.right + 7, t.frame.right + LEADERS,
+                c->width - t.frame.right - LEADERS - 4);
     return true;
 }

@@ -50,6 +50,12 @@ static bool fits(const struct rows *r)
 
 static void say_no_memory(const struct rows *r, const char *path, struct arena *a, struct diag *d)
 {
+    if (r->records == 0 && !isnan(r->first_step)) {
+        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
+                 "--steps leaves nothing of this file; its steps are %.0f to %.0f", r->first_step,
+                 r->last_step);
+        return;
+    }
     if (r->settings->format && !fits(r)) {
         diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(path),
                  "the format \"%s\" does not fit: it knows none of the keys of this file: %s; leave --format "

@@ -61,9 +61,10 @@ void json_rows_error(struct json_rows *r, const struct json_text *t, uint64_t li
 {
     struct place at = {r->name, line, col < UINT32_MAX ? (uint32_t)col : 0};
     ++*r->skipped;
+    int n = shown(t->at, t->end);
+    const char *quote = n > 0 && memchr(t->at, '"', (size_t)n) ? "'" : "\"";
     if (t->cut)
         diag_add(r->d, DIAG_BAD_JSON, at, "%s; %s", t->what, outcome);
     else
-        diag_add(r->d, DIAG_BAD_JSON, at, "%s, found \"%.*s\"; %s", t->what, shown(t->at, t->end), t->at,
-                 outcome);
+        diag_add(r->d, DIAG_BAD_JSON, at, "%s, found %s%.*s%s; %s", t->what, quote, n, t->at, quote, outcome);
 }
