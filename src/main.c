@@ -206,6 +206,34 @@ static bool any_memory(const struct session *s)
 
 /* --- report ----------------------------------------------------------------------- */
 
+/* What stands on standard output has to be there before an older report goes: 0, or -1. */
+static int flush_out(struct session *s)
+{
+    if (fflush(stdout) != 0 && !s->write_error)
+        s->write_error = errno;
+    return ferror(stdout) ? -1 : 0;
+}
+
+struct result_lines {
+    struct session *s;
+    const struct analysis *analysis;
+    const char *dir;
+};
+
+/* The lines of the result, printed while the new report waits to take its place. */
+static int put_result(void *ctx, int made)
+{
+    const struct result_lines *r = ctx;
+    const struct options *o = &r->s->o;
+    if (!o->stdout_format) {
+        result_verdict(&r->s->term, &r->analysis->verdict, o->quiet);
+        result_what_if(&r->s->term, r->analysis);
+        if (!o->quiet)
+            result_where(r->dir, made, o->parts);
+    }
+    return flush_out(r->s);
+}
+
 /* A signal waits while the directory is written: it is replaced whole or not at
  * all, and nothing half-made is left beside it. */
 static int write_report(const struct session *s, const char *dir, const struct report_content *content,
@@ -249,22 +277,18 @@ static int deliver(struct session *s, const struct report_content *content)
             return EXIT_OK;
     }
     const char *dir = o->output ? o->output : "oomreport-report";
+    struct result_lines lines = {s, content->analysis, dir};
+    struct dir_ready ready = {put_result, &lines};
+    settings.ready = &ready;
     struct diag d;
     diag_init(&d);
-    int status = write_report(s, dir, content, &settings, &d);
-    int result = EXIT_OK;
-    if (status != 0) {
-        term_diag(&s->term, &d, true);
+    int status = write_report(s, dir, content, &settings, &d), result = EXIT_OK;
+    term_diag(&s->term, &d, status != 0 || o->verbose);
+    if (status != 0 && ferror(stdout))
+        result = fail(EXIT_USAGE, "cannot write to standard output: %s; no report written to %s",
+                      s->write_error ? strerror(s->write_error) : "write error", dir);
+    else if (status != 0)
         result = fail(EXIT_USAGE, "no report written to %s", dir);
-    } else {
-        term_diag(&s->term, &d, o->verbose);
-        if (!o->stdout_format)
-            result_verdict(&s->term, &content->analysis->verdict, o->quiet);
-        if (!o->stdout_format)
-            result_what_if(&s->term, content->analysis);
-        if (!o->stdout_format && !o->quiet)
-            result_where(dir, o->parts);
-    }
     diag_release(&d);
     return result;
 }

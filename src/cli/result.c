@@ -3,6 +3,7 @@
 #include "base/num.h"
 #include "report/report.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 void result_verdict(const struct term *t, const struct verdict *v, bool brief)
@@ -38,20 +39,18 @@ static void put_path(const char *what, const char *dir, const char *file)
     printf("%s%s", length && dir[length - 1] == '/' ? "" : "/", file);
 }
 
-static void put_size(const char *dir, const char *file)
+static void put_size(int made, const char *file)
 {
-    struct buf path = {0}, size = {0};
+    struct buf size = {0};
     struct stat st;
-    buf_printf(&path, "%s/%s", dir, file);
-    if (stat(path.p, &st) == 0) {
+    if (fstatat(made, file, &st, 0) == 0) {
         num_put_bytes(&size, (double)st.st_size);
         printf(" (%s)", size.p);
     }
-    buf_release(&path);
     buf_release(&size);
 }
 
-void result_where(const char *dir, unsigned parts)
+void result_where(const char *dir, int made, unsigned parts)
 {
     static const struct {
         enum report_part part;
@@ -64,7 +63,7 @@ void result_where(const char *dir, unsigned parts)
     put_path("report: ", dir, mains[i].file);
     if (parts & PART_SINGLE) {
         put_path("   share: ", dir, "oomreport.html");
-        put_size(dir, "oomreport.html");
+        put_size(made, "oomreport.html");
     }
     putchar('\n');
 }

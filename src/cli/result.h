@@ -10,7 +10,7 @@ void result_verdict(const struct term *t, const struct verdict *v, bool brief);
 /* "what if capacity=40GiB: …", a line for each that was asked. */
 void result_what_if(const struct term *t, const struct analysis *a);
 /* "report: DIR/index.html   share: DIR/oomreport.html (0.6 MiB)", as far as these parts (of enum report_part)
- * were written. */
-void result_where(const char *dir, unsigned parts);
+ * were written. made: the directory, open; it may have another name for now. */
+void result_where(const char *dir, int made, unsigned parts);
 
 #endif

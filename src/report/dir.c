@@ -385,7 +385,8 @@ static int exchange(struct job *j)
     return 0;
 }
 
-int dir_write(const char *path, const struct dir_file *files, size_t n, bool force, struct diag *d)
+int dir_write(const char *path, const struct dir_file *files, size_t n, bool force,
+              const struct dir_ready *ready, struct diag *d)
 {
     struct job j = {.shown = path,
                     .parent = -1,
@@ -399,7 +400,7 @@ int dir_write(const char *path, const struct dir_file *files, size_t n, bool for
 
     if (locate(&j) == 0 && restore(&j) == 0 && examine(&j) == 0) {
         sweep(&j);
-        if (make_tmp(&j) == 0 && build(&j) == 0)
+        if (make_tmp(&j) == 0 && build(&j) == 0 && (!ready || ready->call(ready->ctx, j.made) == 0))
             rc = exchange(&j);
         if (rc == 0 && j.tmp)
             tree_retire(j.parent, j.tmp, j.made);

@@ -12,10 +12,18 @@
 #include "base/diag.h"
 #include "report/manifest.h"
 
+/* Called once the new directory is complete, open as `made`, and the old one still in its place.
+ * Other than 0: the old one stays, the new one goes. */
+struct dir_ready {
+    int (*call)(void *ctx, int made);
+    void *ctx;
+};
+
 /* Puts n files into directory path; the manifest is added. Of a directory that is not ours, is not
  * empty, or holds files under our names: refused, unless force, which replaces those names and
- * nothing else. 0, or -1 with a diagnostic; the directory is then as it was. */
-int dir_write(const char *path, const struct dir_file *files, size_t n, bool force, struct diag *d);
+ * nothing else. ready may be NULL. 0, or -1 with a diagnostic; the directory is then as it was. */
+int dir_write(const char *path, const struct dir_file *files, size_t n, bool force,
+              const struct dir_ready *ready, struct diag *d);
 /* True when the file lies in the directory, both existing. */
 bool dir_holds(const char *path, const char *file);
 

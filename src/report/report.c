@@ -138,14 +138,14 @@ int report_write(const char *dir, const struct report_content *c, const struct r
 
     for (size_t i = 0; i < c->n_inputs && rc == 0; i++)
         if (c->inputs[i].name && dir_holds(dir, c->inputs[i].name)) {
-            diag_add(d, DIAG_FOREIGN_DIRECTORY, (struct place){dir, 0, 0}, "input %s lies in it; use another -o",
-                     c->inputs[i].name);
+            diag_add(d, DIAG_FOREIGN_DIRECTORY, (struct place){dir, 0, 0},
+                     "input %s lies in it; use another -o", c->inputs[i].name);
             rc = -1;
         }
     if (rc == 0)
         rc = add_all(&f, c, s, d);
     if (rc == 0)
-        rc = dir_write(dir, f.items, f.n, s->force, d);
+        rc = dir_write(dir, f.items, f.n, s->force, s->ready, d);
     files_release(&f);
     return rc;
 }

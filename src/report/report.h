@@ -9,6 +9,7 @@
 #include "draw/draw.h"
 #include "model/input.h"
 #include "model/verdict.h"
+#include "report/dir.h"
 
 enum report_part {
     PART_HTML = 1,   /* index.html, style.css, plots/ */
@@ -29,6 +30,7 @@ struct report_settings {
     const struct str
         *settings_lines; /* n_settings "name = value" lines in force, for the page's last section */
     size_t n_settings;
+    const struct dir_ready *ready; /* before the new report takes the older one's place, or NULL */
 };
 
 struct report_content {

@@ -51,8 +51,8 @@ static int write_version(char version, bool force)
     struct diag d;
 
     diag_init(&d);
-    int rc = version == 'a' ? dir_write("report", version_a, 3, force, &d)
-                            : dir_write("report", version_b, 2, force, &d);
+    int rc = version == 'a' ? dir_write("report", version_a, 3, force, NULL, &d)
+                            : dir_write("report", version_b, 2, force, NULL, &d);
     assert_int_equal(rc == 0, d.n == 0);
     diag_release(&d);
     return rc;
@@ -128,7 +128,7 @@ static void folders_above_are_made(void **state)
 
     (void)state;
     diag_init(&d);
-    assert_int_equal(dir_write("x/y/report/", version_b, 2, false, &d), 0);
+    assert_int_equal(dir_write("x/y/report/", version_b, 2, false, NULL, &d), 0);
     assert_true(holds("x/y/report/a.txt", "beta!!"));
     diag_release(&d);
 }
@@ -165,6 +165,39 @@ static void foreign_files_stay_the_same_files(void **state)
     assert_int_equal(entries("."), 1);
 }
 
+struct asked {
+    int answer, calls;
+    bool complete, older_in_place;
+};
+
+static int answer(void *ctx, int made)
+{
+    struct asked *a = ctx;
+    a->calls++;
+    a->complete = faccessat(made, "plots/p.png", R_OK, 0) == 0 && faccessat(made, ".oomreport", R_OK, 0) == 0;
+    a->older_in_place = holds("report/a.txt", "alpha");
+    return a->answer;
+}
+
+static void the_caller_has_the_last_word_before_the_exchange(void **state)
+{
+    struct asked a = {.answer = -1};
+    struct dir_ready ready = {answer, &a};
+    struct diag d;
+
+    (void)state;
+    assert_int_equal(write_version('a', false), 0);
+    diag_init(&d);
+    assert_int_equal(dir_write("report", version_b, 2, false, &ready, &d), -1);
+    assert_true(a.calls == 1 && a.complete && a.older_in_place);
+    assert_true(holds("report/a.txt", "alpha") && exists("report/plots/only-a.png"));
+    assert_int_equal(entries("."), 1);
+    a.answer = 0;
+    assert_int_equal(dir_write("report", version_b, 2, false, &ready, &d), 0);
+    assert_true(holds("report/a.txt", "beta!!"));
+    diag_release(&d);
+}
+
 static void a_foreign_directory_is_refused_and_left_alone(void **state)
 {
     struct diag d;
@@ -173,7 +206,7 @@ static void a_foreign_directory_is_refused_and_left_alone(void **state)
     assert_int_equal(mkdir("report", 0755), 0);
     put("report/thesis.tex", "years");
     diag_init(&d);
-    assert_int_equal(dir_write("report", version_a, 3, false, &d), -1);
+    assert_int_equal(dir_write("report", version_a, 3, false, NULL, &d), -1);
     assert_non_null(strstr(d.items[0].text, "not an oomreport directory; use --force or another -o"));
     diag_release(&d);
     assert_int_equal(entries("report"), 1);
@@ -232,9 +265,9 @@ static void the_working_directory_is_not_exchanged_away(void **state)
     assert_int_equal(mkdir("sub", 0755), 0);
     assert_int_equal(chdir("sub"), 0);
     diag_init(&d);
-    assert_int_equal(dir_write(".", version_a, 3, true, &d), -1);
-    assert_int_equal(dir_write("..", version_a, 3, true, &d), -1);
-    assert_int_equal(dir_write("/", version_a, 3, true, &d), -1);
+    assert_int_equal(dir_write(".", version_a, 3, true, NULL, &d), -1);
+    assert_int_equal(dir_write("..", version_a, 3, true, NULL, &d), -1);
+    assert_int_equal(dir_write("/", version_a, 3, true, NULL, &d), -1);
     diag_release(&d);
     assert_int_equal(entries("."), 0);
     assert_int_equal(chdir(".."), 0);
@@ -248,7 +281,7 @@ static void a_link_to_a_report_is_followed_and_kept(void **state)
     assert_int_equal(write_version('a', false), 0);
     assert_int_equal(symlink("report", "latest"), 0);
     diag_init(&d);
-    assert_int_equal(dir_write("latest", version_b, 2, false, &d), 0);
+    assert_int_equal(dir_write("latest", version_b, 2, false, NULL, &d), 0);
     diag_release(&d);
     assert_true(is_version('b'));
     assert_true(holds("latest/a.txt", "beta!!"));
@@ -299,7 +332,7 @@ static void a_failing_write_leaves_the_old_report(void **state)
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     diag_init(&d);
-    int rc = dir_write("report", files, 2, false, &d);
+    int rc = dir_write("report", files, 2, false, NULL, &d);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, handler);
     assert_int_equal(rc, -1);
@@ -316,10 +349,10 @@ static void a_place_where_nothing_can_be_made_is_told(void **state)
 
     (void)state;
     diag_init(&d);
-    assert_int_equal(dir_write("/proc/self/report", version_a, 3, false, &d), -1);
+    assert_int_equal(dir_write("/proc/self/report", version_a, 3, false, NULL, &d), -1);
     put("file", "x");
-    assert_int_equal(dir_write("file/report", version_a, 3, false, &d), -1);
-    assert_int_equal(dir_write("", version_a, 3, false, &d), -1);
+    assert_int_equal(dir_write("file/report", version_a, 3, false, NULL, &d), -1);
+    assert_int_equal(dir_write("", version_a, 3, false, NULL, &d), -1);
     assert_int_equal(d.n, 3);
     diag_release(&d);
 }
@@ -412,8 +445,8 @@ static _Noreturn void write_for_ever(void)
 
     diag_init(&d);
     for (;;) {
-        dir_write("report", version_b, 2, false, &d);
-        dir_write("report", version_a, 3, false, &d);
+        dir_write("report", version_b, 2, false, NULL, &d);
+        dir_write("report", version_a, 3, false, NULL, &d);
     }
 }
 
@@ -459,6 +492,7 @@ int main(void)
         IN_A_FOLDER(folders_above_are_made),
         IN_A_FOLDER(a_report_is_replaced_and_stale_files_of_ours_go),
         IN_A_FOLDER(foreign_files_stay_the_same_files),
+        IN_A_FOLDER(the_caller_has_the_last_word_before_the_exchange),
         IN_A_FOLDER(a_foreign_directory_is_refused_and_left_alone),
         IN_A_FOLDER(force_replaces_our_names_and_nothing_else),
         IN_A_FOLDER(a_foreign_file_under_our_name_is_refused),
