@@ -892,30 +892,59 @@ static void step(struct machine *m)
     relieve(m);
 }
 
-/* The input ended early: everything open is closed as it is. */
+static bool is_open_dict(const struct snap_value *v)
+{
+    return v->tag == PK_DICT || v->tag == PK_EMPTY_DICT;
+}
+
+static bool is_open_list(const struct snap_value *v)
+{
+    return v->tag == PK_LIST || v->tag == PK_EMPTY_LIST;
+}
+
+/* A list of one item has no mark: what stands on an open list was to be its item. */
+static void collapse(struct machine *m)
+{
+    while (m->sp >= floor_of(m) + 2) {
+        struct snap_value *top = &m->stack[m->sp - 1];
+        if (is_open_dict(top))
+            drop(m, m->sp - 1);
+        else if (is_open_list(top - 1))
+            append(m, m->sp - 2, m->sp - 1, false);
+        else
+            return;
+    }
+}
+
+/* The input ended early: lists and the outermost dictionary are closed as they are; any other
+ * dictionary is half a thing, and left out. */
 static void close_all(struct machine *m)
 {
     while (m->n_marks) {
+        collapse(m);
         size_t mark = take_mark(m), n = m->sp - mark - 1;
-        uint32_t tag = mark ? m->stack[mark - 1].tag : (uint32_t)SNAP_OPAQUE;
-        if (tag == PK_LIST || tag == PK_EMPTY_LIST) {
+        struct snap_value *below = mark ? &m->stack[mark - 1] : NULL;
+        if (below && is_open_list(below)) {
+            if (n && is_open_dict(&m->stack[m->sp - 1]))
+                drop(m, m->sp - 1);
             append(m, mark - 1, mark + 1, false);
-        } else if (tag == PK_DICT || tag == PK_EMPTY_DICT) {
+            m->sp = mark;
+        } else if (below && is_open_dict(below) && mark == 1) {
             if (n & 1)
                 drop(m, m->sp - 1);
-            set_items(m, mark - 1, mark + 1, false);
+            set_items(m, 0, mark + 1, false);
+            m->sp = mark;
         } else {
-            drop(m, mark + 1);
+            drop(m, mark - (below && is_open_dict(below)));
         }
-        m->sp = mark;
     }
     /* protocol 0 writes items one by one, without a mark around them */
     while (m->sp > 1) {
-        struct snap_value *below = &m->stack[m->sp - 2];
-        if (below->tag == PK_LIST || below->tag == PK_EMPTY_LIST)
+        struct snap_value *top = &m->stack[m->sp - 1], *below = top - 1;
+        if (!is_open_dict(top) && is_open_list(below))
             append(m, m->sp - 2, m->sp - 1, false);
-        else if (m->sp > 2 && (below[-1].tag == PK_DICT || below[-1].tag == PK_EMPTY_DICT))
-            set_items(m, m->sp - 3, m->sp - 2, false);
+        else if (m->sp == 3 && is_open_dict(&m->stack[0]))
+            set_items(m, 0, 1, false);
         else
             drop(m, m->sp - 1);
     }

@@ -612,8 +612,6 @@ void snap_root(struct snap_build *b, const struct snap_value *v)
 {
     if (v->tag == SNAP_SEGMENTS) /* what memory_snapshot() gives, and _snapshot() before 2.0 */
         take_segments(b, v);
-    else if (v->tag == SNAP_TRACES)
-        take_traces(b, v);
 }
 
 bool snap_build_finish(struct snap_build *b)

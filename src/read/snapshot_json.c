@@ -252,6 +252,21 @@ static void close_level(struct reader *r)
     put_value(r, v);
 }
 
+/* After an error: lists and the outermost dictionary are closed as they are; any other dictionary is
+ * half a thing, and left out. */
+static void close_cut(struct reader *r)
+{
+    struct level *l = &r->level[r->depth - 1];
+    if (!l->dict || r->depth == 1) {
+        close_level(r);
+        return;
+    }
+    r->n_pairs = l->pairs;
+    r->depth--;
+    if (r->level[r->depth - 1].dict)
+        r->key = r->pairs[--r->n_pairs].key;
+}
+
 /* A value that is whole goes to where it belongs. */
 static void put_value(struct reader *r, struct snap_value v)
 {
@@ -360,8 +375,8 @@ bool snapshot_json(struct source *s, struct snap_build *b, struct diag *d)
         step(r);
     uint64_t at = raw_offset(&r->in);
     struct place where = {source_name(s), 0, 0};
-    while (r->why && r->depth) /* what is open is closed as it is */
-        close_level(r);
+    while (r->why && r->depth)
+        close_cut(r);
     snap_root(b, &r->root);
     bool found = snap_build_finish(b);
     if (r->why && r->cut)
