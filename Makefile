@@ -130,7 +130,7 @@ asan: | $(FIRST) ## `check` under the address and undefined-behaviour sanitizers
 fuzz: | $(FIRST) ## FUZZ_TIME=600: libFuzzer (clang), seconds for each target
 	@$(MAKE) BUILD=$(BUILD)-fuzz CC=clang CFLAGS="-O1 -g -fsanitize=fuzzer-no-link $(SAN)" fuzz-run
 fuzz-run: $(FUZZERS)
-	@BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME) sh tests/tools/fuzz.sh $(FUZZERS)
+	@BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME) bash tests/tools/fuzz.sh $(FUZZERS)
 coverage: | $(FIRST) ## line coverage of `check`, by file
 	@$(MAKE) BUILD=$(BUILD)-cov CFLAGS="-O0 -g --coverage" check
 	@sh tests/tools/coverage.sh $(BUILD)-cov
