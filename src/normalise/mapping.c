@@ -192,6 +192,23 @@ static void parse_layout(struct parse *p, const cJSON *v)
     }
 }
 
+bool mapping_is_size(struct str name)
+{
+    enum {
+        LONGEST = 64
+    };
+    struct str rest = {name.p + 5, name.n - 5};
+    if (!str_starts(name, STR_LIT("size_")) || rest.n == 0 || rest.n > LONGEST)
+        return false;
+    for (size_t i = 0; i < rest.n; i++) {
+        char c = rest.p[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_' &&
+            c != '.' && c != '-')
+            return false;
+    }
+    return true;
+}
+
 /* "peak_bytes MiB": a field and the unit its figures are in. */
 static void parse_target(struct parse *p, struct map_rule *r, struct str text)
 {
@@ -222,7 +239,7 @@ static void parse_target(struct parse *p, struct map_rule *r, struct str text)
             r->target = special[i].target;
             return;
         }
-    if (str_starts(name, STR_LIT("size_"))) {
+    if (str_is(name, "size_*") || mapping_is_size(name)) {
         r->target = TARGET_SIZE;
         r->size_name = str_is(name, "size_*") ? STR_LIT("") : arena_str(p->a, name);
         return;

@@ -159,6 +159,9 @@ const struct mapping *mapping_set_find(const struct mapping_set *set, struct str
 const char *mapping_peak(const struct mapping *m);
 /* "csv", "json, jsonl" (in the arena). */
 const char *mapping_readers(const struct mapping *m, struct arena *a);
+/* "size_" and a plain name (1 to 64 letters, digits, "_", "." or "-"): such a one stands in every form of
+ * the schema, on a page and on a terminal as it is. */
+bool mapping_is_size(struct str name);
 /* A mapping from a file, kept in the arena; NULL after a diagnostic. */
 struct mapping *mapping_load(const char *path, struct arena *a, struct diag *d);
 

@@ -289,6 +289,21 @@ static void set_quick(struct slot *s)
         s->quick = QUICK_REAL;
 }
 
+/* Takes out what binds a key as a size of its own name, where that is no plain name. */
+static void refuse_size(struct rows *r, struct slot *s)
+{
+    unsigned kept = 0;
+    for (unsigned k = 0; k < s->n; k++)
+        if (s->b[k].target != TARGET_SIZE || s->b[k].size_name.n || mapping_is_size(s->name))
+            s->b[kept++] = s->b[k];
+    if (kept < s->n)
+        diag_add(r->d, DIAG_OUT_OF_RANGE, (struct place){r->file, 0, 0},
+                 "\"%.*s\" is left out: expected size_ and 1 to 64 letters, digits, \"_\", \".\" or \"-\"; "
+                 "rename it",
+                 (int)(s->name.n < 60 ? s->name.n : 60), s->name.p);
+    s->n = kept;
+}
+
 int rows_key(void *ctx, struct str name)
 {
     struct rows *r = ctx;
@@ -304,6 +319,8 @@ int rows_key(void *ctx, struct str name)
     bool bound = s.n > 0;
     if (!bound)
         bound = bind_key(r, &s);
+    if (s.n)
+        refuse_size(r, &s);
     bind_phases(r, &s);
     bind_sums(r, &s);
     if (!bound && s.present < 0 && !s.in_sum)

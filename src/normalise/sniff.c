@@ -1,5 +1,7 @@
 #include "normalise/sniff.h"
 #include "normalise/glob.h"
+#include "read/csv_sniff.h"
+#include <limits.h>
 
 enum {
     DEPTH_MAX = 8,
@@ -158,7 +160,7 @@ void sniff_init(struct sniff *s, enum syntax syntax, struct str head)
     arena_init(&s->arena);
     s->keys = arena_alloc(&s->arena, SNIFF_KEYS_MAX * sizeof *s->keys);
     if (syntax == SYNTAX_CSV) {
-        s->columns = smi_columns(head, &s->n_columns, &s->arena);
+        s->columns = csv_is_own(head) ? NULL : smi_columns(head, &s->n_columns, &s->arena);
         if (!s->columns)
             scan_csv(s);
     } else if (syntax == SYNTAX_JSON || syntax == SYNTAX_JSONL) {
@@ -227,6 +229,8 @@ int sniff_score(const struct sniff *s, const struct mapping *m)
     for (size_t i = 0; i < t->n_words; i++)
         if (str_find(s->head, t->words[i]) == (size_t)-1)
             return 0;
+    if (m->own && s->syntax == SYNTAX_CSV && csv_is_own(s->head))
+        return INT_MAX;
     return t->score * 16 + (int)(any < 15 ? any : 15);
 }
 

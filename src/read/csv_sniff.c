@@ -268,13 +268,39 @@ static struct csv_shape without_header(const struct line_shape *l, size_t n, cha
     return (struct csv_shape){0};
 }
 
+bool csv_is_own(struct str head)
+{
+    return str_starts(head, STR_LIT("oomlog,run,"));
+}
+
+/* A head that ends within its first line: only the names can tell, and there have to be many. */
+static struct csv_shape cut_header(struct str head, char delimiter)
+{
+    enum {
+        MANY = 256
+    };
+    while (head.n && head.p[head.n - 1] != delimiter) /* the last name is cut */
+        head.n--;
+    struct line_shape l = shape_of(head, 1, delimiter);
+    return (struct csv_shape){l.names && l.plain && l.cells >= MANY, delimiter, 1, l.cells};
+}
+
 struct csv_shape csv_sniff(struct str head, bool whole, char delimiter)
 {
     static const char DELIMITERS[] = {',', ';', '\t', CSV_BLANKS};
     struct line_shape l[LINES_MAX];
     struct csv_shape bare = {0};
+    bool one_line = !whole && !memchr(head.p, '\n', head.n);
+    if (csv_is_own(head) && (delimiter == 0 || delimiter == ','))
+        return (struct csv_shape){true, ',', 1, 0};
     for (size_t i = 0; i < sizeof DELIMITERS; i++) {
         char c = delimiter ? delimiter : DELIMITERS[i];
+        if (one_line && c != CSV_BLANKS) {
+            bare = cut_header(head, c);
+            if (bare.found || delimiter)
+                return bare;
+            continue;
+        }
         size_t n = shapes_of(l, head, whole, c);
         struct csv_shape found = with_header(l, n, c);
         if (found.found)

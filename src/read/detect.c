@@ -167,6 +167,8 @@ static enum syntax detect(struct str head)
     bool cut = head.n >= SOURCE_HEAD;
     if (text.n == 0)
         return SYNTAX_TEXT;
+    if (csv_is_own(head))
+        return SYNTAX_CSV;
     if (text.p[0] == '{' || text.p[0] == '[') {
         enum syntax s = json_or_not(text);
         if (s != SYNTAX_COUNT)

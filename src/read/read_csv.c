@@ -17,6 +17,7 @@
 
 enum {
     FIELD_LINES = 64,        /* a quoted cell over more lines is a stray quote */
+    OWN_LINES = 4096,        /* what this program wrote has none, until one is found */
     FIELD_MAX = 1024 * 1024, /* or over more bytes [B] */
     COLUMNS_MAX = 65536      /* further ones are left out */
 };
@@ -34,6 +35,8 @@ struct csv {
     struct diag *d;
     struct source *s;
     char delimiter;
+    bool own;        /* written by this program: a line with all its cells is a row, whatever they say */
+    size_t patience; /* lines that a quoted cell may go over */
 
     int *slots;       /* n_columns */
     size_t n_columns; /* 0: no header yet */
@@ -143,7 +146,7 @@ static bool split_quoted(struct csv *c, struct line *l)
 {
     size_t quotes = count_quotes(l->text), lines = 1, first = l->text.n;
     bool joined = true;
-    while (quotes % 2 && lines++ < FIELD_LINES) {
+    while (quotes % 2 && lines++ < c->patience) {
         size_t before = l->text.n;
         joined = source_line_join(c->s, l, FIELD_MAX, c->d);
         if (!joined)
@@ -159,6 +162,7 @@ static bool split_quoted(struct csv *c, struct line *l)
     if (wrong == (size_t)-1)
         return true;
     source_line_unjoin(c->s, l);
+    c->patience = FIELD_LINES;
     stray_quote(c, l, wrong);
     return false;
 }
@@ -409,6 +413,8 @@ static int read_row(struct csv *c, const struct line *l)
             set_header(c, l->number);
             return 0;
         }
+        if (c->own && !odd)
+            return deliver(c, l);
         if (c->h->text && c->h->text(c->h->ctx, l->number, l->text))
             return 0;
         if (odd && between_is_text(l->text)) {
@@ -464,6 +470,8 @@ int read_csv(struct source *s, const struct read_layout *layout, const struct ro
                                    layout->n_columns ? 0 : 1, 0};
     struct csv c = {
         .h = h, .name = source_name(s), .skipped = skipped, .d = d, .s = s, .delimiter = shape.delimiter};
+    c.own = csv_is_own(head) && c.delimiter == ',';
+    c.patience = c.own ? OWN_LINES : FIELD_LINES;
     struct line l;
     int stop = 0;
     while (stop == 0 && source_line(s, &l, d))

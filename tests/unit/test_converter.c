@@ -68,6 +68,54 @@ static void sizes_that_come_early_stand_in_the_first_header_line(void **state)
     assert_round_trip(r, text);
 }
 
+static void text_of_any_kind_comes_back_from_csv(void **state)
+{
+    static const char *const texts[] = {
+        "two\\nlines", "\\n",
+        "a\\r\\nb",    "\\u001b[31m",
+        "<b>=1</b>",   "=1+1",
+        " x ",         "\\\"\\\"\\n\\\"",
+        "{\\n{}\\n{}", "CUDA out of memory. Tried to allocate 2.00 GiB\\nby nobody"};
+    struct run *r = *state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *t = texts[i];
+        assert_round_trip(
+            r, arena_printf(&r->a,
+                            "{\"oomlog\":1,\"run\":\"%s\",\"device\":\"%s\"}\n"
+                            "{\"step\":0,\"phase\":\"%s\",\"peak_bytes\":1,\"batch_ids\":[\"%s\",\"z\"]}\n"
+                            "{\"step\":1,\"peak_bytes\":2,\"batch_hash\":\"%s\",\"label\":\"%s\"}\n"
+                            "{\"event\":\"oom\",\"message\":\"%s\"}\n",
+                            t, t, t, t, t, t, t));
+    }
+}
+
+static void an_error_message_in_a_csv_row_leaves_the_steps_alone(void **state)
+{
+    struct run *r = *state;
+    const char *text =
+        "{\"oomlog\":1,\"run\":\"a\"}\n"
+        "{\"step\":0,\"peak_bytes\":1,\"label\":\"CUDA out of memory. Tried to allocate 1.00 GiB\"}\n"
+        "{\"step\":1,\"peak_bytes\":2}\n"
+        "{\"event\":\"oom\",\"message\":\"CUDA out of memory. Tried to allocate 2.00 GiB\"}\n";
+    const char *csv = run_convert(r, str_of(text), CONVERT_CSV);
+    const char *back = run_convert(r, str_of(csv), CONVERT_JSONL);
+    assert_non_null(strstr(back, "\"step\":0,"));
+    assert_non_null(strstr(back, "\"step\":1,"));
+    assert_string_equal(back, run_convert(r, str_of(text), CONVERT_JSONL));
+}
+
+static void a_long_message_comes_back_from_csv(void **state)
+{
+    struct run *r = *state;
+    const char *lines = "";
+    for (int i = 0; i < 300; i++)
+        lines = arena_printf(&r->a, "%s\\n  File %d", lines, i);
+    assert_round_trip(
+        r, arena_printf(&r->a,
+                        "{\"step\":0,\"peak_bytes\":1}\n{\"event\":\"oom\",\"step\":1,\"message\":\"m%s\"}\n",
+                        lines));
+}
+
 static void a_header_that_comes_again_is_kept(void **state)
 {
     struct run *r = *state;
@@ -150,6 +198,9 @@ int main(void)
         TEST(own_logs_survive_both_forms),
         TEST(sizes_that_come_later_bring_a_new_header_line),
         TEST(sizes_that_come_early_stand_in_the_first_header_line),
+        TEST(text_of_any_kind_comes_back_from_csv),
+        TEST(an_error_message_in_a_csv_row_leaves_the_steps_alone),
+        TEST(a_long_message_comes_back_from_csv),
         TEST(a_header_that_comes_again_is_kept),
         TEST(a_rank_in_each_row_stays_in_the_row),
         TEST(a_constant_oomlog_column_is_one_header),

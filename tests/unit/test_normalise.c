@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "normalise_run.h"
+#include "base/buf.h"
 
 static int setup(void **state)
 {
@@ -194,10 +195,49 @@ static void what_is_no_log_is_named(void **state)
     assert_null(r->info.format);
 }
 
+static void sizes_have_plain_names_or_are_left_out(void **state)
+{
+    static const char *const odd[] = {"size_a\\nb", "size_\\u001b[1m", "size_<b>", "size_a=b",
+                                      "size_",      "size_a b",        "size_a,b"};
+    struct run *r = *state;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        uint64_t before = run_seen(r, DIAG_OUT_OF_RANGE);
+        const char *out =
+            run_jsonl(r, arena_printf(&r->a,
+                                      "{\"step\":0,\"peak_bytes\":1,\"%s\":3,\"size_ok.1-B\":2}\n"
+                                      "{\"step\":1,\"peak_bytes\":1,\"%s\":3}\n",
+                                      odd[i], odd[i]));
+        assert_string_equal(
+            out, "{\"step\":0,\"peak_bytes\":1,\"size_ok.1-B\":2}\n{\"step\":1,\"peak_bytes\":1}\n");
+        assert_true(run_seen(r, DIAG_OUT_OF_RANGE) == before + 1);
+    }
+    assert_string_equal(
+        run_jsonl(r, arena_printf(&r->a, "{\"step\":0,\"peak_bytes\":1,\"size_%065d\":3}\n", 7)),
+        "{\"step\":0,\"peak_bytes\":1}\n");
+}
+
+static void a_table_wider_than_what_is_looked_at_is_a_table(void **state)
+{
+    struct run *r = *state;
+    struct buf b = {0};
+    buf_puts(&b, "step,peak_bytes");
+    for (int i = 0; i < 100000; i++)
+        buf_printf(&b, ",column%d", i);
+    buf_puts(&b, "\n0,100");
+    for (int i = 0; i < 100000; i++)
+        buf_puts(&b, ",1");
+    buf_putc(&b, '\n');
+    assert_string_equal(run_convert(r, buf_view(&b), CONVERT_JSONL), "{\"step\":0,\"peak_bytes\":100}\n");
+    assert_int_equal(run_seen(r, DIAG_TOO_MANY_FIELDS), 1);
+    buf_release(&b);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(sizes_have_plain_names_or_are_left_out),
+        TEST(a_table_wider_than_what_is_looked_at_is_a_table),
         TEST(impossible_values_are_said_and_left_out),
         TEST(an_ambiguous_unit_is_said_once_a_column),
         TEST(the_decimal_reading_is_taken_when_only_that_fits_the_card),
