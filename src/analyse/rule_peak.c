@@ -1,6 +1,7 @@
 /* Outlier batch? The memory law of the batch's shape, where the failing batch
  * stands in it, and what a batch not yet met would need. */
 #include "analyse/budget.h"
+#include "analyse/request_factors.h"
 #include "analyse/rules.h"
 #include "analyse/say.h"
 #include "analyse/shapes.h"
@@ -260,6 +261,13 @@ static void tests(struct run_ctx *c)
                                    : arena_printf(a, "%s times", say_number(a, p->need_ratio, 2)),
                                say_bytes(a, f->peak_max),
                                c->leak.p > 0.4 && c->leak.rise > 0 ? ", growth taken out of both" : ""));
+    const char *product = failed ? request_factors(a, f->at.requested, frame_fail_shape(f, F_BATCH_SIZE),
+                                                   frame_fail_shape(f, F_MAX_LEN))
+                                 : NULL;
+    if (product)
+        rule_test(c, Q_OUTLIER_BATCH, "request_product", f->at.requested, "bytes", NAN, SAYS_NOTHING,
+                  ROW_FAILURE,
+                  arena_printf(a, "The request of %s is %s.", say_bytes(a, f->at.requested), product));
     if (isfinite(p->p99) && isfinite(f->room))
         rule_test(c, Q_OUTLIER_BATCH, "spread", (p->p99 - p->p50) / f->room, "1", 0.25,
                   (p->p99 - p->p50) / f->room > 0.25 ? SAYS_FOR : SAYS_NOTHING, ROW_NONE,
