@@ -48,6 +48,19 @@ static uint64_t mix_event(uint64_t h, const struct event *e)
     return mix_text(h, record_text(&e->rec, F_MESSAGE));
 }
 
+/* The name that the log itself gives its run; a name made of the file's, or told apart by it, is none. */
+static uint64_t mix_own_name(uint64_t h, const struct series *s)
+{
+    struct str run = record_text(&s->meta, F_RUN);
+    const char *base = s->source ? strrchr(s->source, '/') : NULL;
+    base = base ? base + 1 : s->source;
+    size_t stem = base ? strcspn(base, ".") : 0;
+    if (run.n == 0 || !base || (stem > 0 && stem <= run.n && memcmp(run.p, base, stem) == 0) ||
+        memchr(run.p, '(', run.n))
+        return h;
+    return mix_text(h, run);
+}
+
 uint64_t copies_digest(const struct series *s)
 {
     uint64_t h = s->rows + 1;
@@ -55,6 +68,7 @@ uint64_t copies_digest(const struct series *s)
         return 0;
     double *block = mem_alloc(COLUMN_BLOCK * sizeof *block);
     h = mix_number(mix_number(h, series_meta(s, F_SEED)), series_meta(s, F_RANK));
+    h = mix_own_name(h, s);
     for (size_t f = 0; f < F_COUNT; f++)
         h = mix_column(h, s->col[f], s->rows, block);
     for (size_t i = 0; i < s->n_sizes; i++)

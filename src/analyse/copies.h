@@ -6,7 +6,8 @@
 
 #include "model/series.h"
 
-/* What a series logged as one number: its rows, events, seed and rank; not its name. Never 0; 0 stands
+/* What a series logged as one number: its rows, events, seed, rank and the run's own name;
+ * not the file's. Never 0; 0 stands
  * for a series that is not compared (nothing logged, or a snapshot). */
 uint64_t copies_digest(const struct series *s);
 /* Index below k whose digest is that of k, or k. */

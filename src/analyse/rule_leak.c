@@ -376,14 +376,18 @@ static void tests_of_cause(struct run_ctx *c, const struct shapes_taken *taken)
                                      say_percent(a, l->share), say_count(a, l->carrier_jumps),
                                      l->carrier == SUB_EPOCH ? "epoch" : "evaluation"));
     if (f->fail && !f->killed && climbs)
-        rule_test(c, Q_GROWS, "sufficient", l->rise, "bytes",
-                  fmax(isfinite(f->at.missing) ? f->at.missing : 0, 0.02 * f->capacity),
-                  l->sufficient ? SAYS_FOR : SAYS_AGAINST, ROW_FAILURE,
-                  arena_printf(a,
-                               l->sufficient
-                                   ? "Without the %s retained the failing allocation would have fitted."
-                                   : "The %s retained do not account for the failure.",
-                               say_bytes(a, l->rise)));
+        rule_test(
+            c, Q_GROWS, "sufficient", l->rise, "bytes",
+            fmax(isfinite(f->at.missing) ? f->at.missing : 0, 0.02 * f->capacity),
+            l->sufficient       ? SAYS_FOR
+            : l->covers >= 0.75 ? SAYS_NOTHING
+                                : SAYS_AGAINST,
+            ROW_FAILURE,
+            arena_printf(a,
+                         l->sufficient ? "Without the %s retained the failing allocation would have fitted."
+                         : l->covers >= 0.75 ? "The %s retained are most of what was missing at the failure."
+                                             : "The %s retained do not account for the failure.",
+                         say_bytes(a, l->rise)));
     if (l->records)
         rule_test(c, Q_GROWS, "records", l->records_seen, "1", NAN, SAYS_AGAINST, ROW_NONE,
                   l->column == F_PEAK
