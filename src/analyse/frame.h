@@ -58,6 +58,7 @@ struct frame {
     const char *size_name[FRAME_SIZES];
     double capacity;          /* [B] in force; NAN unknown */
     double capacity_declared; /* [B] from the header */
+    double capacity_refused;  /* [B] said, but steps had more than that; NAN: none */
     double capacity_set;      /* [B] given by the user, for logs that do not say it; NAN */
     double room;              /* [B] capacity less what is not the framework's; NAN unknown */
     double outside_usual;     /* [B] the part taken off for it */

@@ -336,6 +336,11 @@ void frame_find_room(struct frame *f, double capacity_setting)
     f->capacity_declared = declared;
     f->capacity_set = capacity_setting;
     f->capacity = isfinite(total) ? total : isfinite(declared) ? declared : capacity_setting;
+    f->capacity_refused = NAN;
+    if (f->capacity < 0x1p20 || f->peak_max > 2 * f->capacity) { /* no such device: the steps did fit */
+        f->capacity_refused = f->capacity;
+        f->capacity = NAN;
+    }
     double outside = f->at.outside;
     f->room_measured = isfinite(outside);
     if (!f->room_measured && f->train.v[F_DEVICE_USED] && f->train.v[F_RESERVED]) {

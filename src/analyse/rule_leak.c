@@ -235,6 +235,17 @@ static void weigh(struct run_ctx *c, const double *y)
 
 /* ---- figures and tests ---- */
 
+/* The first step logged from x on. */
+static double logged_step(const struct frame *f, double x)
+{
+    size_t i = 0;
+    if (f->axis != AXIS_STEP || f->train.n == 0)
+        return NAN;
+    while (i + 1 < f->train.n && f->train.x[i] < x)
+        i++;
+    return column_at(f->s->col[F_STEP], f->train.row[i]);
+}
+
 static void figures(struct run_ctx *c)
 {
     struct frame *f = c->f;
@@ -253,7 +264,7 @@ static void figures(struct run_ctx *c)
     o->slope_bytes_per_step = steps ? per : NAN;
     o->slope_low = steps ? l->low : NAN;
     o->slope_high = steps ? l->high : NAN;
-    o->onset_step = growth_climbs(g) ? ceil(frame_step(f, g->onset)) : NAN;
+    o->onset_step = growth_climbs(g) ? logged_step(f, g->onset) : NAN;
     o->share_of_growth = l->share;
     o->retained_bytes = l->rise;
     o->minimum_detectable_bytes_per_step = steps ? g->least_slope : NAN;

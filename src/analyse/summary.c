@@ -155,7 +155,8 @@ static const char *eval(struct run_ctx *c, enum subtype sub)
                             : "training's peak is not logged";
     if (sub == SUB_EVAL_KEPT)
         return arena_printf(a,
-                            "Memory rose by %s within an evaluation pass, and the run failed %s; %s of %s.",
+                            "Memory rose by %s within an evaluation pass, and the run failed %s; %s, and the "
+                            "device has %s.",
                             say_bytes(a, c->eval.kept), at_step(c), train, say_bytes(a, f->capacity));
     if (sub == SUB_EVAL_BOUNDARY)
         return arena_printf(a, "Training ran flat (%s of %s), and the run failed %s, on %s.", train,
@@ -174,6 +175,21 @@ static const char *eval(struct run_ctx *c, enum subtype sub)
                         f->fail ? "Evaluation failed" : "Evaluation comes close to the limit",
                         f->fail ? at_step(c) : "in this run", say_bytes(a, high), say_bytes(a, f->capacity),
                         train, why);
+}
+
+/* ": 22.0 GiB allocated and 2.00 GiB requested, of 24.0 GiB", as far as it is known; a request of 0 is not.
+ */
+static const char *sizing_figures(struct run_ctx *c)
+{
+    struct arena *a = c->arena;
+    const struct moment *m = &c->f->at;
+    bool held = m->allocated > 0, asked = m->requested > 0;
+    if (!held && !asked)
+        return "";
+    return arena_printf(
+        a, ": %s%s%s%s%s%s", held ? say_bytes(a, m->allocated) : "", held ? " allocated" : "",
+        held && asked ? " and " : "", asked ? say_bytes(a, m->requested) : "", asked ? " requested" : "",
+        isfinite(c->f->capacity) ? arena_printf(a, ", of %s", say_bytes(a, c->f->capacity)) : "");
 }
 
 static const char *capacity(struct run_ctx *c, enum subtype sub)
@@ -215,9 +231,14 @@ static const char *capacity(struct run_ctx *c, enum subtype sub)
             say_bytes(a, m->requested), say_bytes(a, m->allocated), say_bytes(a, f->capacity), at_step(c),
             say_count(a, (double)f->train.n), say_plural((double)f->train.n, "row", "rows"));
     case SUB_SIZING:
-        return arena_printf(
-            a, "The run failed %s before a step had fitted: %s allocated and %s requested, of %s.",
-            at_step(c), say_bytes(a, m->allocated), say_bytes(a, m->requested), say_bytes(a, f->capacity));
+        return arena_printf(a, "The run failed %s %s%s.", at_step(c),
+                            f->train.n == 0
+                                ? "before a step had fitted"
+                                : arena_printf(a, "after only %s logged training %s, of at most %s",
+                                               say_count(a, (double)f->train.n),
+                                               say_plural((double)f->train.n, "row", "rows"),
+                                               say_bytes(a, f->peak_max)),
+                            sizing_figures(c));
     default:
         if (f->train.n < 8)
             return arena_printf(
@@ -281,6 +302,10 @@ const char *advice_summary(struct run_ctx *c)
     case CAUSE_NONE:
         return none(c);
     default:
+        if (c->f->fail && c->f->train.n == 0)
+            return arena_printf(c->arena,
+                                "The run failed %s, and no training row was logged that could tell why.",
+                                at_step(c));
         return c->f->fail
                    ? arena_printf(c->arena, "The run failed %s, and its %s training %s not tell why: %s.",
                                   at_step(c), say_count(c->arena, (double)c->f->train.n),
