@@ -5,6 +5,7 @@
 #include "analyse/ranks.h"
 #include "base/buf.h"
 #include <math.h>
+#include <string.h>
 
 enum {
     COMPARED_MAX = 64 /* runs that a further one is held against */
@@ -270,6 +271,15 @@ static void weigh_verdict(struct verdict *v, const struct comparison *c, enum cr
         v->certainty = v->confidence >= 0.4 ? CERTAINTY_POSSIBLE : CERTAINTY_CANNOT_TELL;
 }
 
+/* Logs that were left out as copies of another: the same run over again, or the same file twice. */
+static size_t copies(const struct analysis *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_quality; i++)
+        n += strcmp(a->quality[i].code, "copy") == 0;
+    return n;
+}
+
 void cross_run(struct analysis *a)
 {
     struct job *jobs;
@@ -281,9 +291,19 @@ void cross_run(struct analysis *a)
                             .p_chance = NAN,
                             .by = BY_SHAPE,
                             .says = CROSS_NOT_TESTABLE};
-    a->has_cross = c.n_jobs >= 2;
+    size_t same = copies(a);
+    a->has_cross = c.n_jobs >= 2 || (c.n_jobs == 1 && same > 0);
     if (!a->has_cross)
         return;
+    if (c.n_jobs == 1) { /* a comparison was asked for, and there is nothing to compare */
+        x->runs_failed = jobs[0].failed != JOB_NONE;
+        x->text =
+            arena_printf(&a->arena,
+                         "%zu logs agree in every figure: the same seed and data order repeat everything, "
+                         "or it is one log; run another seed",
+                         same + 1);
+        return;
+    }
     collect_failures(&c, a);
     x->runs_failed = (double)c.n_failures;
     x->steps = arena_alloc(&a->arena, (c.n + 1) * sizeof *x->steps);
