@@ -113,7 +113,7 @@ static void on_warning(png_structp png, png_const_charp message)
 
 static void write_header(png_structp png, png_infop info, const struct raster *r, const struct palette *p)
 {
-    png_set_compression_level(png, 6);
+    png_set_compression_level(png, 3); /* half the time of 6, for a third more bytes at most */
     png_set_IHDR(png, info, (png_uint_32)r->width, (png_uint_32)r->height, 8,
                  p ? PNG_COLOR_TYPE_PALETTE : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_BASE, PNG_FILTER_TYPE_BASE);

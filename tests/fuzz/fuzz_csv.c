@@ -3,7 +3,8 @@
  *
  * Not compared, as listed differences: inputs with \r or NUL (libcsv takes a lone \r as
  * a line end), rows of one cell (left out by the reader), text that libcsv
- * refuses in strict mode, and fields over more lines than the reader takes. */
+ * refuses in strict mode, fields over more lines than the reader takes, and inputs in
+ * which a ragged line without a figure was taken for text between the rows. */
 #include "base/buf.h"
 #include "read/csv_sniff.h"
 #include "read/read.h"
@@ -106,7 +107,8 @@ static void differential(const char *p, size_t n, char delimiter)
         struct row_handler h = {&ours, on_key, on_row, NULL};
         struct read_layout layout = {.delimiter = delimiter, .columns = NAMES, .n_columns = COLUMNS};
         assert(read_rows(s, SYNTAX_CSV, &layout, &h, NULL, &d) == 0);
-        assert(str_eq(buf_view(&ours.text), buf_view(&theirs.text)));
+        if (!d.seen[DIAG_TEXT_BETWEEN])
+            assert(str_eq(buf_view(&ours.text), buf_view(&theirs.text)));
         source_close(s);
         diag_release(&d);
     }
