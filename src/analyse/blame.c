@@ -67,7 +67,7 @@ static double least_rise(const struct study *s)
 
 static void sum_growth(struct growing *g, const struct study *s)
 {
-    double eval = 0;
+    double eval = 0, gained = 0;
     for (size_t i = 0; i < s->n_sites; i++) {
         const struct study_site *site = &s->sites[i];
         if (!site->leaks)
@@ -75,10 +75,17 @@ static void sum_growth(struct growing *g, const struct study *s)
         g->rise += site->rise;
         g->growth += site->growth;
         g->sites++;
-        eval += site->flags & STACK_EVAL ? site->rise : 0;
+    }
+    for (size_t i = 0; i < s->d->n_classes; i++) {
+        const struct trace_class *c = &s->d->classes[i];
+        double more = ((double)s->class_last[i] - (double)s->class_first[i]) * (double)c->size;
+        if (!s->sites[s->site_of_class[i]].leaks || more <= 0)
+            continue;
+        gained += more;
+        eval += s->t->names.stacks[c->stack].flags & STACK_EVAL ? more : 0;
     }
     g->any = g->sites > 0;
-    g->eval_share = g->rise > 0 ? eval / g->rise : 0;
+    g->eval_share = gained > 0 ? eval / gained : 0;
 }
 
 static void by_steps(struct growing *g, struct study *s)

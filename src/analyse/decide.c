@@ -245,14 +245,17 @@ void decide(struct run_ctx *c)
         if (i != best && share[i] > 0.01 && (second < 0 || share[i] > share[second]))
             second = i;
     v->cause = (enum cause)best;
-    v->confidence = fmin(sharpened(share[best]), MOST_OF_ONE_RUN);
+    v->confidence = fmin(c->snapshot.known ? share[best] : sharpened(share[best]), MOST_OF_ONE_RUN);
     v->subtype = subtype_of(c, v->cause);
     v->status = status_of(c, v->cause);
     v->certainty = certainty_of(v->confidence, v->cause);
+    if (c->snapshot.known && v->confidence >= 0.95 && v->cause != CAUSE_UNKNOWN)
+        v->certainty = CERTAINTY_CONFIRMED; /* exact, not inferred */
     v->has_runner_up = second >= 0;
     v->runner_up = second >= 0 ? (enum cause)second : CAUSE_NONE;
     v->runner_up_confidence = second >= 0 ? fmin(sharpened(share[second]), 1 - v->confidence) : 0;
     answers(c, &s);
     advice_fill(c);
+    snapshot_say(c);
     v->runner_up_why_not = second >= 0 ? advice_why_not(c, v->runner_up) : NULL;
 }

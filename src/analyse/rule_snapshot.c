@@ -85,6 +85,45 @@ static void grows(struct run_ctx *c, struct study *s, struct growing *g)
     if (g->any)
         c->out->has_blame = blame_leak(&c->out->blame, s, g, c->arena);
     say_growth(c, s, g);
+    struct snapshot_shares *k = &c->snapshot;
+    *k = (struct snapshot_shares){.known = true,
+                                  .by_window = g->by_window,
+                                  .steps = s->n_samples > 1 ? (double)(s->step[s->n_samples - 1] - s->step[0])
+                                                            : NAN,
+                                  .rise = g->any ? g->rise : NAN,
+                                  .growth = g->any ? g->growth : NAN,
+                                  .sites = (double)g->sites,
+                                  .scattered = NAN,
+                                  .largest_free = NAN,
+                                  .need = NAN,
+                                  .before = NAN,
+                                  .larger = NAN};
+    k->floor_growth = s->n_samples > 1 ? s->floor_rise / k->steps : NAN;
+}
+
+/* What is added up in the leak's figures is exact here. */
+static void leak_figures(struct run_ctx *c)
+{
+    struct leak_figures *o = &c->out->leak;
+    const struct snapshot_shares *k = &c->snapshot;
+    if (!c->out->has_leak)
+        *o = (struct leak_figures){.onset_step = NAN,
+                                   .increment_vs_activation = NAN,
+                                   .slope_bytes_per_second = NAN,
+                                   .minimum_detectable_bytes_per_step = NAN,
+                                   .oom_step_forecast = NAN,
+                                   .forecast_low = NAN,
+                                   .forecast_high = NAN,
+                                   .column = F_ALLOCATED,
+                                   .fit_step0 = NAN,
+                                   .fit_bytes0 = NAN};
+    bool fits = c->out->has_leak && o->slope_low <= k->growth && k->growth <= o->slope_high;
+    c->out->has_leak = true;
+    o->slope_bytes_per_step = k->growth;
+    if (!fits)
+        o->slope_low = o->slope_high = k->growth;
+    o->retained_bytes = k->rise;
+    o->share_of_growth = c->out->has_blame ? c->out->blame.share : NAN;
 }
 
 static void fails(struct run_ctx *c, struct study *s, const struct growing *g)
@@ -96,6 +135,11 @@ static void fails(struct run_ctx *c, struct study *s, const struct growing *g)
     double requested = c->out->snapshot.oom_requested_bytes;
     bool fits = r.scattered >= requested && r.scattered > r.largest;
     bool first = r.steps == 0;
+    k->scattered = r.scattered;
+    k->largest_free = r.largest;
+    k->need = r.need;
+    k->before = r.before > 0 ? r.before : NAN;
+    k->larger = r.larger;
     rule_test(c, Q_CAPACITY, "free_fragments", r.scattered, "bytes", requested,
               fits ? SAYS_FOR : SAYS_AGAINST, ROW_FAILURE,
               arena_printf(
@@ -110,26 +154,28 @@ static void fails(struct run_ctx *c, struct study *s, const struct growing *g)
             arena_printf(a, "The failing step's allocations are %.1f times the largest before, line by line.",
                          r.larger));
     if (g->any) {
-        k->leak = 0.93;
+        k->leak = 0.97;
         k->subtype = g->eval_share > 0.8 ? SUB_EVAL : g->each_step ? SUB_STEP : SUB_PERIODIC;
     } else if (first && r.in_optimizer) {
-        k->capacity = 0.92;
+        k->capacity = s->d->truncated ? 0.8 : 0.95;
         k->subtype = SUB_OPTIMIZER;
     } else if (!first && r.larger >= 1.5) {
         k->peak = 0.92;
         k->subtype = SUB_UNEXPLAINED;
         c->out->has_blame = blame_peak(&c->out->blame, s, a);
     } else if (fits && !first && r.need <= 1.02 * r.before) {
-        k->capacity = 0.92;
         k->subtype = SUB_FRAGMENTATION;
         c->out->has_blame = blame_pins(&c->out->blame, s, a);
+        k->capacity = c->out->has_blame ? 0.96 : 0.9;
     } else if (r.in_eval) {
         k->eval = 0.75;
         k->subtype = SUB_EVAL_BATCH;
     } else {
-        k->capacity = first || r.need <= 1.05 * r.before ? 0.85 : 0.5;
-        k->peak = first || r.need <= 1.05 * r.before ? 0.05 : 0.35;
-        k->subtype = first ? SUB_SIZING : SUB_TYPICAL;
+        bool begun = first && !s->d->truncated; /* else steps before the trace may have fitted */
+        bool usual = !first && r.need <= 1.05 * r.before;
+        k->capacity = begun ? 0.85 : usual ? 0.8 : 0.55;
+        k->peak = begun || usual ? 0.05 : 0.3;
+        k->subtype = begun ? SUB_SIZING : SUB_TYPICAL;
     }
 }
 
@@ -137,12 +183,12 @@ static void lasts(struct run_ctx *c, const struct study *s, const struct growing
 {
     struct snapshot_shares *k = &c->snapshot;
     if (g->any) {
-        k->leak = g->by_window ? 0.75 : 0.93;
+        k->leak = g->by_window ? 0.8 : 0.97;
         k->subtype = g->eval_share > 0.8 ? SUB_EVAL : g->each_step ? SUB_STEP : SUB_PERIODIC;
         return;
     }
     size_t n = s->d->n_steps;
-    k->none = n >= 16 ? 0.95 : n >= 8 ? 0.9 : n >= 4 ? 0.8 : n >= 2 ? 0.65 : 0.5;
+    k->none = n >= 16 ? 0.96 : n >= 8 ? 0.92 : n >= 4 ? 0.8 : n >= 2 ? 0.65 : 0.5;
 }
 
 void rule_snapshot(struct run_ctx *c)
@@ -155,7 +201,8 @@ void rule_snapshot(struct run_ctx *c)
     study_init(&s, series->trace, series->trace->devices[series->trace_device]);
     holders_figures(c->out, s.t, s.d, c->arena);
     grows(c, &s, &g);
-    c->snapshot.known = true;
+    if (g.any)
+        leak_figures(c);
     if (s.d->n_ooms)
         fails(c, &s, &g);
     else

@@ -88,7 +88,15 @@ struct found_capacity {
 struct snapshot_shares {
     bool known;
     double leak, peak, eval, capacity, none;
-    enum subtype subtype; /* of the largest */
+    enum subtype subtype;           /* of the largest */
+    bool by_window;                 /* growth was told by what a short window kept */
+    double steps;                   /* that the growth was measured over */
+    double rise, growth;            /* [B], [B/step] of the sites that leak; NAN none */
+    double floor_growth;            /* [B/step] of all that stays */
+    double sites;                   /* how many leak */
+    double scattered, largest_free; /* [B] at the failing request */
+    double need, before;            /* [B] live + requested, and the highest level before the failing step */
+    double larger;                  /* failing step's allocations against the largest before [1] */
 };
 
 struct run_ctx {
@@ -114,5 +122,7 @@ void rule_test(struct run_ctx *c, enum question_id q, const char *id, double mea
 
 /* Findings -> verdict of the run. */
 void decide(struct run_ctx *c);
+/* Puts what a snapshot knows into the verdict's words: the line, and what it holds. */
+void snapshot_say(struct run_ctx *c);
 
 #endif

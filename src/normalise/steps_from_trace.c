@@ -214,7 +214,8 @@ static void fill_levels(struct trace_device *d)
     }
     /* behind the last step there is no whole step in which the level could have come down */
     struct trace_step *last = d->n_steps ? &d->steps[d->n_steps - 1] : NULL;
-    if (last && d->n - last->end < (last->end - last->begin) / 2)
+    uint64_t eval = last && last->eval_last ? last->eval_last - last->eval_first + 1 : 0;
+    if (last && d->n - last->end < eval + (last->end - last->begin) / 2)
         last->floor = UINT64_MAX;
 }
 
