@@ -104,7 +104,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB)
 RUN_TESTS = BUILD=$(BUILD) PYTHON=$(PYTHON) sh tests/tools/check.sh
 
 check: $(PROG) $(UNIT) $(REPLAY) ## all tests; the last line is "N passed, N failed"
-	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts schema browser
+	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts snapshots mutations schema browser
 unit: $(UNIT) ## unit tests
 	@$(RUN_TESTS) unit
 golden: $(PROG) ## golden tests
@@ -116,7 +116,9 @@ golden-update: $(PROG) ## accept what the program prints now
 check-corpus: $(PROG) ## CORPUS=DIR: real logs, or labelled cases, or both in corpus/ and cases/
 	@test -n "$(CORPUS)" || { echo "make: say where: make check-corpus CORPUS=DIR" >&2; exit 2; }
 	@bad=0; for d in $(if $(wildcard $(CORPUS)/cases),$(CORPUS)/corpus $(CORPUS)/cases,$(CORPUS)); do \
-	    $(PYTHON) tests/tools/check_corpus.py --program $(PROG) $$d || bad=1; done; exit $$bad
+	    $(PYTHON) tests/tools/check_corpus.py --program $(PROG) $$d || bad=1; done; \
+	for d in $(wildcard $(CORPUS)/snapshots) $(wildcard $(CORPUS)/corpus); do \
+	    $(PYTHON) tests/tools/check_snapshots.py --program $(PROG) $$d || bad=1; done; exit $$bad
 score: $(PROG) ## SEED=N COUNT=N: confusion matrix over generated, labelled runs
 	@rm -rf $(BUILD)/score
 	@$(PYTHON) tests/score/generate.py --seed $(SEED) --count $(COUNT) $(BUILD)/score

@@ -120,6 +120,9 @@ for suite in "$@"; do
     golden) suite_script golden bash tests/golden/run.sh ;;
     fixtures) suite_script fixtures "$PYTHON" tests/tools/check_fixtures.py "$BUILD/oomreport" ;;
     verdicts) suite_script verdicts "$PYTHON" tests/tools/check_verdicts.py "$BUILD/oomreport" ;;
+    snapshots) suite_script snapshots "$PYTHON" tests/tools/check_snapshots.py --program "$BUILD/oomreport" fixtures/snapshots ;;
+    mutations) suite_script mutations "$PYTHON" tests/tools/mutate_snapshots.py --program "$BUILD/oomreport" \
+        --count 200 $(case $BUILD in *asan*) echo --sanitized ;; esac) fixtures/snapshots ;;
     schema) suite_script schema "$PYTHON" tests/tools/check_schema.py --program "$BUILD/oomreport" --work "$work/schema" ;;
     browser) suite_script browser "$PYTHON" tests/tools/check_browser.py --program "$BUILD/oomreport" --work "$work/browser" ;;
     esac
