@@ -1,0 +1,255 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyse/blame.h"
+#include "analyse/holders.h"
+#include "normalise/steps_from_trace.h"
+#include <stdlib.h>
+
+/* A little training loop: its trace, and the blocks at its end. */
+struct loop {
+    struct trace_file *t;
+    uint64_t next, open[4096], size[4096];
+    uint32_t stack[4096];
+    size_t n;
+};
+
+static uint32_t frame(struct loop *l, const char *file, uint64_t line, const char *name)
+{
+    struct trace_names *n = &l->t->names;
+    return trace_frame(n, trace_string(n, str_of(name)), trace_string(n, str_of(file)), line);
+}
+
+static uint32_t stack(struct loop *l, const uint32_t *frames, size_t n)
+{
+    return trace_stack(&l->t->names, frames, n);
+}
+
+static void event(struct loop *l, enum trace_action action, uint64_t addr, uint64_t size, uint32_t st)
+{
+    struct trace_event e = {
+        .addr = addr, .size = size, .stack = st, .action = action, .has_addr = true, .has_size = true};
+    trace_device_add(trace_file_device(l->t, 0), &l->t->names, &e);
+}
+
+static uint64_t take(struct loop *l, uint64_t size, uint32_t st)
+{
+    uint64_t addr = l->next += 1 << 20;
+    event(l, TRACE_ALLOC, addr, size, st);
+    l->open[l->n] = addr;
+    l->size[l->n] = size;
+    l->stack[l->n++] = st;
+    return addr;
+}
+
+static void give(struct loop *l, uint64_t addr)
+{
+    size_t i = 0;
+    while (l->open[i] != addr)
+        i++;
+    event(l, TRACE_FREE_REQUESTED, addr, l->size[i], 0);
+    l->n--;
+    l->open[i] = l->open[l->n];
+    l->size[i] = l->size[l->n];
+    l->stack[i] = l->stack[l->n];
+}
+
+/* What is open becomes the blocks of one segment each. */
+static void finish(struct loop *l)
+{
+    struct trace_file *t = l->t;
+    t->segments = calloc(l->n + 1, sizeof *t->segments);
+    t->blocks = calloc(l->n + 1, sizeof *t->blocks);
+    for (size_t i = 0; i < l->n; i++) {
+        t->blocks[i] = (struct trace_block){
+            .address = l->open[i], .size = l->size[i], .requested = l->size[i], .stack = l->stack[i]};
+        t->segments[i] =
+            (struct trace_segment){.address = l->open[i], .total = l->size[i], .first = (uint32_t)i, .n = 1};
+    }
+    t->n_blocks = t->n_segments = l->n;
+    trace_file_finish(t);
+}
+
+static void ignore(void *ctx, const struct record *r, const struct process_use *p, size_t n)
+{
+    (void)ctx;
+    (void)r;
+    (void)p;
+    (void)n;
+}
+
+enum kept {
+    KEEP_NOTHING,
+    KEEP_EACH,    /* one tensor of each step */
+    KEEP_LAST_3,  /* a bounded list */
+    KEEP_PERIODIC /* one every fourth step */
+};
+
+/* 20 steps with optimiser frames; what main.py:9 makes in a step is kept or not. */
+static void run(struct loop *l, enum kept kept, int steps)
+{
+    *l = (struct loop){.t = trace_file_new()};
+    uint32_t lib = frame(l, "/x/site-packages/torch/nn/functional.py", 5, "linear");
+    uint32_t user = frame(l, "/home/u/main.py", 9, "loss"), main = frame(l, "/home/u/main.py", 1, "<module>");
+    uint32_t adam = frame(l, "/x/site-packages/torch/optim/adam.py", 7, "step");
+    uint32_t of_loss = stack(l, (uint32_t[]){lib, user, main}, 3),
+             of_adam = stack(l, (uint32_t[]){adam, main}, 2);
+    uint32_t of_act = stack(l, (uint32_t[]){lib, main}, 2);
+    uint64_t last[3] = {0};
+    take(l, 1 << 20, of_act); /* the model */
+    for (int i = 0; i < steps; i++) {
+        uint64_t act = take(l, 5000, of_act), loss = take(l, 4096, of_loss);
+        give(l, act);
+        give(l, take(l, 999, of_adam));
+        if (kept == KEEP_LAST_3) {
+            if (last[i % 3])
+                give(l, last[i % 3]);
+            last[i % 3] = loss;
+        } else if (kept == KEEP_NOTHING || (kept == KEEP_PERIODIC && i % 4)) {
+            give(l, loss);
+        }
+    }
+    finish(l);
+    steps_from_trace(l->t, &(struct record_sink){NULL, ignore});
+}
+
+static void steps_are_told_by_the_optimiser(void **state)
+{
+    (void)state;
+    struct loop l;
+    run(&l, KEEP_NOTHING, 20);
+    assert_int_equal(l.t->devices[0]->n_steps, 20);
+    assert_int_equal(l.t->devices[0]->steps_by, STEPS_BY_OPTIMIZER);
+    assert_int_equal(l.t->devices[0]->steps[7].peak, (1 << 20) + 5000 + 4096);
+    assert_int_equal(l.t->devices[0]->steps[7].floor, 1 << 20);
+    trace_file_free(l.t);
+}
+
+static void assert_growth(enum kept kept, bool any)
+{
+    struct loop l;
+    struct study s;
+    struct growing g;
+    struct arena a = {0};
+    run(&l, kept, 20);
+    study_init(&s, l.t, l.t->devices[0]);
+    blame_growth(&g, &s);
+    assert_int_equal(g.any, any);
+    if (any) {
+        struct blame b;
+        assert_true(blame_leak(&b, &s, &g, &a));
+        assert_string_equal(b.site, "/home/u/main.py:9 loss");
+        assert_true(b.share > 0.99);
+    }
+    study_release(&s);
+    arena_release(&a);
+    trace_file_free(l.t);
+}
+
+static void a_line_that_keeps_a_tensor_each_step_is_blamed(void **state)
+{
+    (void)state;
+    assert_growth(KEEP_EACH, true);
+}
+
+static void a_line_that_keeps_a_tensor_every_fourth_step_is_blamed(void **state)
+{
+    (void)state;
+    assert_growth(KEEP_PERIODIC, true);
+}
+
+static void a_bounded_list_is_no_leak(void **state)
+{
+    (void)state;
+    assert_growth(KEEP_LAST_3, false);
+}
+
+static void nothing_kept_is_no_leak(void **state)
+{
+    (void)state;
+    assert_growth(KEEP_NOTHING, false);
+}
+
+static void holders_are_largest_first_and_add_up(void **state)
+{
+    (void)state;
+    struct loop l;
+    struct study s;
+    struct arena a = {0};
+    struct run_report out = {0};
+    run(&l, KEEP_EACH, 20);
+    study_init(&s, l.t, l.t->devices[0]);
+    holders_fill(&out, &s, &a);
+    double sum = 0, share = 0, before = 1e300;
+    for (size_t i = 0; i < out.n_holders; i++) {
+        if (out.holders[i].at != HOLDER_AT_END)
+            continue;
+        assert_true(out.holders[i].bytes <= before);
+        before = out.holders[i].bytes;
+        sum += out.holders[i].bytes;
+        share += out.holders[i].share;
+    }
+    assert_int_equal(sum, (1 << 20) + 20 * 4096);
+    assert_true(share > 0.999 && share < 1.001);
+    study_release(&s);
+    arena_release(&a);
+    trace_file_free(l.t);
+}
+
+static void user_code_is_outside_framework_packages_and_library(void **state)
+{
+    (void)state;
+    static const char *const PACKAGE[] = {"/opt/x/lib/python3.11/site-packages/torch/nn/modules/linear.py",
+                                          "/usr/lib/python3/dist-packages/numpy/core.py",
+                                          "/usr/lib/python3.11/threading.py",
+                                          "C:\\Python311\\Lib\\threading.py",
+                                          "/home/u/pytorch/torch/nn/functional.py",
+                                          "/tmp/torchinductor_u/ab/cab.py",
+                                          "<frozen importlib._bootstrap>",
+                                          "<eval_with_key>.3"};
+    static const char *const USER[] = {"/home/u/train.py",     "train.py",
+                                       "C:\\Users\\u\\net.py", "<stdin>",
+                                       "<ipython-input-3-ab>", "/tmp/ipykernel_7/12.py",
+                                       "/work/lib/data.py"};
+    static const char *const FOREIGN[] = {"??", "", "/pytorch/aten/src/ATen/native/Linear.cpp", "libc.so.6",
+                                          "/build/ceval.c"};
+    for (size_t i = 0; i < sizeof PACKAGE / sizeof *PACKAGE; i++)
+        assert_int_equal(site_frame_kind(str_of(PACKAGE[i])), FRAME_PACKAGE);
+    for (size_t i = 0; i < sizeof USER / sizeof *USER; i++)
+        assert_int_equal(site_frame_kind(str_of(USER[i])), FRAME_USER);
+    for (size_t i = 0; i < sizeof FOREIGN / sizeof *FOREIGN; i++)
+        assert_int_equal(site_frame_kind(str_of(FOREIGN[i])), FRAME_FOREIGN);
+}
+
+static void the_site_is_the_innermost_user_frame_else_python_else_any(void **state)
+{
+    (void)state;
+    struct loop l = {.t = trace_file_new()};
+    uint32_t cpp = frame(&l, "??", 0, "at::empty"),
+             lib = frame(&l, "/x/site-packages/torch/nn/f.py", 5, "linear");
+    uint32_t user = frame(&l, "a.py", 1, "f"), outer = frame(&l, "b.py", 2, "g");
+    const struct trace_names *n = &l.t->names;
+    assert_int_equal(site_of_stack(n, stack(&l, (uint32_t[]){cpp, lib, user, outer}, 4)), user);
+    assert_int_equal(site_of_stack(n, stack(&l, (uint32_t[]){cpp, lib}, 2)), lib);
+    assert_int_equal(site_of_stack(n, stack(&l, (uint32_t[]){cpp}, 1)), cpp);
+    assert_int_equal(site_of_stack(n, 0), TRACE_NONE);
+    trace_file_free(l.t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_told_by_the_optimiser),
+        cmocka_unit_test(a_line_that_keeps_a_tensor_each_step_is_blamed),
+        cmocka_unit_test(a_line_that_keeps_a_tensor_every_fourth_step_is_blamed),
+        cmocka_unit_test(a_bounded_list_is_no_leak),
+        cmocka_unit_test(nothing_kept_is_no_leak),
+        cmocka_unit_test(holders_are_largest_first_and_add_up),
+        cmocka_unit_test(user_code_is_outside_framework_packages_and_library),
+        cmocka_unit_test(the_site_is_the_innermost_user_frame_else_python_else_any),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
