@@ -318,7 +318,7 @@ static void tests_of_trend(struct run_ctx *c)
         rule_test(c, Q_GROWS, "floor_slope", g->slope, unit, g->least_slope, SAYS_FOR, last,
                   arena_printf(a, "Over %s rows %s climbed %s a %s%s.", say_count(a, (double)g->n),
                                column_word(l->column), say_bytes(a, g->slope), per,
-                               say_interval(a, g->slope, l->low, l->high)));
+                               say_interval(a, l->low, l->high)));
     else if (l->doubted)
         rule_test(c, Q_GROWS, "floor_slope", NAN, unit, NAN, SAYS_NOTHING, last,
                   arena_printf(a,

@@ -63,15 +63,13 @@ const char *say_below(struct arena *a, double percentile, double n)
                         say_count(a, n));
 }
 
-const char *say_interval(struct arena *a, double value, double low, double high)
+const char *say_interval(struct arena *a, double low, double high)
 {
     if (!isfinite(low) || !isfinite(high))
         return "";
     const char *l = say_signed_bytes(a, low), *h = say_signed_bytes(a, high);
-    if (strcmp(l, h) != 0)
-        return arena_printf(a, " (95 %% interval %s to %s)", l, h);
-    double half = fmax(high - value, value - low);
-    return half >= 1 ? arena_printf(a, " (95 %% interval +-%s)", say_bytes(a, half)) : "";
+    /* Narrower than the digits shown: the estimate itself says as much. */
+    return strcmp(l, h) == 0 ? "" : arena_printf(a, " (95 %% interval %s to %s)", l, h);
 }
 
 const char *say_ratio(struct arena *a, double v)

@@ -11,9 +11,8 @@ const char *say_number(struct arena *a, double v, int decimals);
 const char *say_percent(struct arena *a, double share); /* 0.953 -> "95 %" */
 /* "all 51", "96 % of the 51": how many of n lie below the percentile (0..100). */
 const char *say_below(struct arena *a, double percentile, double n);
-/* " (95 % interval 1.2 MiB to 1.4 MiB)" of value; where both ends print alike " (95 % interval +-0.3 KiB)".
- */
-const char *say_interval(struct arena *a, double value, double low, double high);
+/* " (95 % interval 1.2 MiB to 1.4 MiB)"; "" where both ends print alike. */
+const char *say_interval(struct arena *a, double low, double high);
 /* "8", "1.5", "0.34": a ratio without digits that say nothing. */
 const char *say_ratio(struct arena *a, double v);
 const char *say_plural(double n, const char *one, const char *many);

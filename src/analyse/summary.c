@@ -72,7 +72,7 @@ static const char *leak(struct run_ctx *c, enum subtype sub)
                         f->axis == AXIS_STEP   ? "steps"
                         : f->axis == AXIS_TIME ? "seconds"
                                                : "rows",
-                        say_interval(a, l->slope, l->low, l->high), how, end);
+                        say_interval(a, l->low, l->high), how, end);
 }
 
 /* What else moved while peaks are blamed; "" where it is not known. */
