@@ -11,7 +11,7 @@
 #include "model/verdict.h"
 
 struct analyse_settings {
-    double capacity_bytes; /* --capacity [B]; NAN: from the logs */
+    double capacity_bytes;                /* --capacity [B]; NAN: from the logs */
     const struct what_if_change *what_if; /* n_what_if of --what-if */
     size_t n_what_if;
 };

@@ -248,15 +248,6 @@ static const char *capacity(struct run_ctx *c, enum subtype sub)
                 say_count(a, (double)f->train.n), say_plural((double)f->train.n, "row", "rows"),
                 say_bytes(a, f->peak_max), say_percent(a, f->peak_max / f->room), say_bytes(a, f->room),
                 f->fail ? arena_printf(a, ", and it failed %s", at_step(c)) : "");
-        if (f->train.n < 8)
-            return arena_printf(a, "The %s %s at %s, %s of the %s that the framework can have%s.",
-                                f->train.n == 1
-                                    ? "only training row"
-                                    : arena_printf(a, "%s training rows", say_count(a, (double)f->train.n)),
-                                say_plural((double)f->train.n, "peaks", "peak"), say_bytes(a, c->peak.p95),
-                                say_percent(a, c->cap.typical_share), say_bytes(a, f->room),
-                                f->fail ? arena_printf(a, ", so ordinary variation tipped it %s", at_step(c))
-                                        : ": ordinary variation can tip it");
         return arena_printf(a, "A typical step peaks at %s of the room (95 %% of %s rows below %s of %s)%s.",
                             say_percent(a, c->cap.typical_share), say_count(a, (double)f->train.n),
                             say_bytes(a, c->peak.p95), say_bytes(a, f->room),

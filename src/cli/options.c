@@ -356,8 +356,9 @@ static const char *parse_option(struct options *o, enum option_id id, const char
 /* What changes the result is named in the report. */
 static bool changes_result(enum option_id id)
 {
-    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY || id == OPT_WHAT_IF ||
-           id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY || id == OPT_PLOTS;
+    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY ||
+           id == OPT_WHAT_IF || id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY ||
+           id == OPT_PLOTS;
 }
 
 static enum option_id option_of(int value)

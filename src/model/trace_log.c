@@ -186,7 +186,7 @@ static void add_time(struct trace_device *d, const struct trace_event *e)
     uint64_t time = e->has_time ? e->time_us : d->last_time;
     int64_t delta = (int64_t)(time - d->last_time);
     d->last_time = time;
-    uint64_t zigzag = (uint64_t)delta << 1 ^ (uint64_t)(delta >> 63);
+    uint64_t zigzag = (uint64_t)delta << 1 ^ (delta < 0 ? UINT64_MAX : 0);
     unsigned char *begin = (unsigned char *)buf_room(&d->times, 12);
     d->times.n += (size_t)(put(begin, zigzag) - begin);
 }

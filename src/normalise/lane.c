@@ -187,7 +187,8 @@ static void append_event(struct lane *l, const struct lane_slot *slot)
     }
     series_event(s, slot->event, r, slot->processes, slot->n_processes);
     if (l->place_name)
-        s->events[s->n_events - 1].rec.at.file = arena_strndup(&s->arena, l->place_name, strlen(l->place_name));
+        s->events[s->n_events - 1].rec.at.file =
+            arena_strndup(&s->arena, l->place_name, strlen(l->place_name));
     if (slot->event == EVENT_RESUME && s->rows) {
         series_restart(s);
         l->last_step = NAN;

@@ -39,7 +39,7 @@ struct lane {
     size_t input;
     const char *input_name; /* of all inputs that the series was read from */
     const char *place_name; /* of the one that is being read */
-    uint64_t header_seq; /* headers seen when the last record came */
+    uint64_t header_seq;    /* headers seen when the last record came */
 
     struct lane_slot *slots; /* LANE_WINDOW of them; NULL while nothing is held */
     unsigned first, n;

@@ -22,7 +22,8 @@ struct csv_shape {
 /* head: the first bytes of the input; whole: they are all of it. delimiter: 0, or the one that is known. */
 struct csv_shape csv_sniff(struct str head, bool whole, char delimiter);
 
-/* True for the header that this program's own CSV begins with; what stands in its rows does not matter then. */
+/* True for the header that this program's own CSV begins with; what stands in its rows does not matter then.
+ */
 bool csv_is_own(struct str head);
 
 /* A cell that could name a column, that could be a value at all, that is a figure

@@ -58,7 +58,8 @@ struct cell {
     enum cell_kind kind;
     struct str text; /* valid until the row callback returns */
     uint32_t col;    /* 1-based byte column of the value in its line; 0 unknown */
-    uint8_t plain;   /* CELL_PLAIN(n): the text is a number, whole * 10^-n; 0: not looked at, or not so simple */
+    uint8_t
+        plain; /* CELL_PLAIN(n): the text is a number, whole * 10^-n; 0: not looked at, or not so simple */
     uint64_t whole;
 };
 

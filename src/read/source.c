@@ -72,7 +72,8 @@ static enum encoding guess_encoding(const char *p, size_t n)
 static void sniff_encoding(struct source *s)
 {
     s->sniff_n = bytes_read(s->in, s->sniff, SNIFF);
-    s->binary = s->sniff_n >= 2 && s->sniff[0] == '\x80' && s->sniff[1] >= 1 && s->sniff[1] <= 5; /* a pickle */
+    s->binary =
+        s->sniff_n >= 2 && s->sniff[0] == '\x80' && s->sniff[1] >= 1 && s->sniff[1] <= 5; /* a pickle */
     s->encoding = s->binary ? ENC_UTF8 : guess_encoding(s->sniff, s->sniff_n);
     size_t bom = 0;
     if (s->encoding == ENC_UTF8 && s->sniff_n >= 3 && memcmp(s->sniff, "\xef\xbb\xbf", 3) == 0)

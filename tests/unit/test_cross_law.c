@@ -47,8 +47,8 @@ static void expect(struct series *x, struct series *y, const char *word, bool ha
 static void what_the_batch_explains_is_said_with_both_figures(void **state)
 {
     (void)state;
-    expect(sized("a", 8, GIB, true), sized("b", 12, GIB, true),
-           "by the law fitted at batch 8 (measured 1", true);
+    expect(sized("a", 8, GIB, true), sized("b", 12, GIB, true), "by the law fitted at batch 8 (measured 1",
+           true);
     expect(sized("a", 8, GIB, false), sized("b", 16, GIB, false), "batch 16 needs 21.0 GiB", true);
     expect(sized("a", 8, GIB, false), sized("b", 32, GIB, false), "batch 32 needs 37.0 GiB", true);
 }

@@ -213,7 +213,7 @@ static void user_code_is_outside_framework_packages_and_library(void **state)
     static const char *const USER[] = {"/home/u/train.py",     "train.py",
                                        "C:\\Users\\u\\net.py", "<stdin>",
                                        "<ipython-input-3-ab>", "/tmp/ipykernel_7/12.py",
-                                       "/work/lib/data.py"};
+                                       "/srv/lib/data.py"};
     static const char *const FOREIGN[] = {"??", "", "/pytorch/aten/src/ATen/native/Linear.cpp", "libc.so.6",
                                           "/build/ceval.c"};
     for (size_t i = 0; i < sizeof PACKAGE / sizeof *PACKAGE; i++)
