@@ -83,7 +83,7 @@ uint32_t trace_string(struct trace_names *t, struct str s)
     for (size_t i = hash & t->string_table.mask; t->string_table.slots[i];
          i = (i + 1) & t->string_table.mask) {
         const struct trace_string *e = &t->strings[t->string_table.slots[i] - 1];
-        if (e->hash == hash && e->n == s.n && memcmp(e->p, s.p, s.n) == 0)
+        if (e->hash == hash && str_eq((struct str){e->p, e->n}, s))
             return t->string_table.slots[i] - 1;
     }
     if (t->n_strings == t->cap_strings)
@@ -230,7 +230,8 @@ uint32_t trace_stack(struct trace_names *t, const uint32_t *frames, size_t n)
     struct trace_table *table = &t->stack_table;
     for (size_t i = hash & table->mask; table->slots[i]; i = (i + 1) & table->mask) {
         const struct trace_stack *e = &t->stacks[table->slots[i] - 1];
-        if (e->hash == hash && e->bytes == bytes && memcmp(t->packed.p + e->at, begin, bytes) == 0)
+        if (e->hash == hash && e->bytes == bytes &&
+            (bytes == 0 || memcmp(t->packed.p + e->at, begin, bytes) == 0))
             return table->slots[i] - 1;
     }
     if (t->n_stacks == t->cap_stacks)
