@@ -266,9 +266,9 @@ bool blame_pins(struct blame *out, struct study *s, struct arena *a)
     weights_init(&w, s);
     for (size_t g = 0; g < s->t->n_segments; g++) {
         const struct trace_segment *seg = &s->t->segments[g];
-        const struct trace_block *b = s->t->blocks + seg->first;
-        if (seg->device != s->d->index)
+        if (seg->device != s->d->index || !seg->n)
             continue;
+        const struct trace_block *b = s->t->blocks + seg->first;
         uint64_t free_bytes = 0, pinned = 0;
         for (size_t i = 0; i < seg->n; i++) {
             free_bytes += b[i].state == BLOCK_INACTIVE ? b[i].size : 0;

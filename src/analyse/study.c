@@ -65,7 +65,7 @@ static void add_ghosts(struct study *s)
     uint64_t early = s->d->n_steps ? s->d->steps[0].end : 0;
     uint64_t sum = 0;
     for (size_t g = 0; g < s->t->n_segments; g++) {
-        if (!mine(s, &s->t->segments[g]))
+        if (!mine(s, &s->t->segments[g]) || !s->t->segments[g].n)
             continue;
         const struct trace_block *b = s->t->blocks + s->t->segments[g].first;
         for (size_t i = 0; i < s->t->segments[g].n; i++, b++) {

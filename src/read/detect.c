@@ -67,6 +67,10 @@ static const char *signature(struct str head)
     struct str text = str_trim((struct str){head.p, head.n < 1024 ? head.n : 1024});
     if (starts_nocase(text, "<!doctype html") || starts_nocase(text, "<html"))
         return "an HTML page (a log-in page or an error message instead of the log?)";
+    if (text.n > 3 && text.p[0] == '[' && text.p[1] == '[' && text.p[2] >= '0' && text.p[2] <= '9')
+        return "lists of numbers (a profiler's memory timeline? It names no lines of code: record a snapshot "
+               "with "
+               "torch.cuda.memory._record_memory_history and _dump_snapshot)";
     if (starts_nocase(text, "<?xml") || starts_nocase(text, "<svg"))
         return "an XML document";
     return NULL;

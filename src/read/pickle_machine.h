@@ -1,4 +1,4 @@
-/* pickle_machine: the insides of pickle.c, for its fast paths. */
+/* pickle_machine: the insides of the pickle machine, for pickle*.c alone. */
 #ifndef OOMREPORT_READ_PICKLE_MACHINE_H
 #define OOMREPORT_READ_PICKLE_MACHINE_H
 
@@ -83,5 +83,53 @@ bool fast_event(struct machine *m);
 /* The list under the top mark takes what is above that mark. */
 bool feed_list(struct machine *m);
 struct open_list *open_list_at(struct machine *m, size_t position);
+
+/* --- shared by the parts of the machine --------------------------------------------- */
+
+/* The three ways to end early: the input ends, is no pickler's work, or would have to be executed. */
+void pk_cut(struct machine *m);
+void pk_damaged(struct machine *m, const char *what);
+void pk_refuse(struct machine *m, const char *op, struct str module, struct str name);
+
+void pk_push(struct machine *m, struct snap_value v);
+void pk_push_tag(struct machine *m, uint32_t tag, uint64_t v);
+/* Bottom of what the present operation may take. */
+size_t pk_floor_of(const struct machine *m);
+/* False, and stopped, when there are fewer values above the top mark; when there is no mark. */
+bool pk_need_values(struct machine *m, size_t n);
+bool pk_need_mark(struct machine *m);
+size_t pk_take_mark(struct machine *m);
+void pk_memoize(struct machine *m, uint64_t index);
+void pk_fetch(struct machine *m, uint64_t index);
+/* A value that something takes is whole: what was open becomes what it stands for. */
+void pk_finish(struct machine *m, struct snap_value *v);
+/* Takes values [from, sp) away without using them. */
+void pk_drop(struct machine *m, size_t from);
+/* Values [from, sp) go to the list, pairs [from, sp) to the dictionary, at position at; last: no more may
+ * come. */
+void pk_append(struct machine *m, size_t at, size_t from, bool last);
+void pk_set_items(struct machine *m, size_t at, size_t from, bool last);
+/* More values above a mark than any batch has are taken or dropped. */
+void pk_relieve(struct machine *m);
+
+uint64_t pk_little(const unsigned char *p, size_t n);
+/* n argument bytes, used up; NULL at the end of the input. */
+const unsigned char *pk_take(struct machine *m, size_t n);
+
+/* Opcodes and families of them. */
+void pk_op_mark(struct machine *m);
+void pk_op_appends(struct machine *m);
+void pk_op_setitems(struct machine *m);
+void pk_op_from_mark(struct machine *m, bool list);
+void pk_op_tuple(struct machine *m, size_t from, size_t to);
+void pk_op_pop(struct machine *m);
+void pk_op_long(struct machine *m, uint64_t n);
+void pk_op_float(struct machine *m);
+void pk_op_string(struct machine *m, uint64_t n);
+void pk_op_bytes(struct machine *m, uint64_t n);
+void pk_op_text(struct machine *m, int op);
+void pk_op_memo_line(struct machine *m, bool put);
+/* An opcode that imports, calls or refers to something outside, or none that is known. */
+void pk_refuse_op(struct machine *m, int op);
 
 #endif

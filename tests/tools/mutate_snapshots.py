@@ -63,7 +63,10 @@ def run(program, path):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
-        os.execv(program, [program, path, "--stdout", "json"])
+        try:
+            os.execv(program, [program, path, "--stdout", "json"])
+        finally:
+            os._exit(127)
     while True:
         done, status, used = os.wait4(pid, os.WNOHANG)
         if done:
