@@ -32,18 +32,22 @@ static const unsigned char *get(const unsigned char *p, uint64_t *v)
 
 /* --- classes ------------------------------------------------------------------------ */
 
-static size_t class_home(uint32_t stack, uint64_t size)
+/* As in trace_names: four bits of the hash stand above a slot's number. */
+#define SLOT_NUMBER (((uint32_t)1 << 28) - 1)
+
+static uint32_t class_hash(uint32_t stack, uint64_t size)
 {
     uint64_t h = (size * 0x9e3779b97f4a7c15u ^ stack) * 0xbf58476d1ce4e5b9u;
-    return (size_t)(h >> 24);
+    return (uint32_t)(h >> 32);
 }
 
 static void class_slot(struct trace_device *d, uint32_t class)
 {
-    size_t i = class_home(d->classes[class].stack, d->classes[class].size) & d->class_mask;
+    uint32_t hash = class_hash(d->classes[class].stack, d->classes[class].size);
+    size_t i = hash & d->class_mask;
     while (d->class_slots[i])
         i = (i + 1) & d->class_mask;
-    d->class_slots[i] = class + 1;
+    d->class_slots[i] = (class + 1) | (hash & ~SLOT_NUMBER);
 }
 
 static uint32_t class_of(struct trace_device *d, uint32_t stack, uint64_t size)
@@ -55,11 +59,12 @@ static uint32_t class_of(struct trace_device *d, uint32_t stack, uint64_t size)
         for (size_t k = 0; k < d->n_classes; k++)
             class_slot(d, (uint32_t)k);
     }
-    size_t i = class_home(stack, size) & d->class_mask;
-    for (; d->class_slots[i]; i = (i + 1) & d->class_mask) {
-        const struct trace_class *c = &d->classes[d->class_slots[i] - 1];
-        if (c->size == size && c->stack == stack)
-            return d->class_slots[i] - 1;
+    uint32_t hash = class_hash(stack, size);
+    for (size_t i = hash & d->class_mask; d->class_slots[i]; i = (i + 1) & d->class_mask) {
+        uint32_t slot = d->class_slots[i], class = (slot & SLOT_NUMBER) - 1;
+        if (((slot ^ hash) & ~SLOT_NUMBER) == 0 && d->classes[class].size == size &&
+            d->classes[class].stack == stack)
+            return class;
     }
     if (d->n_classes == d->cap_classes) {
         d->cap_classes = d->cap_classes ? d->cap_classes + d->cap_classes / 2 : 64;
@@ -67,7 +72,7 @@ static uint32_t class_of(struct trace_device *d, uint32_t stack, uint64_t size)
     }
     uint32_t id = (uint32_t)d->n_classes++;
     d->classes[id] = (struct trace_class){size, stack};
-    d->class_slots[i] = id + 1;
+    class_slot(d, id);
     return id;
 }
 
@@ -80,6 +85,8 @@ static unsigned char *put_op(unsigned char *p, enum trace_op_kind kind, uint64_t
 
 static unsigned char *add_alloc(struct trace_device *d, unsigned char *p, const struct trace_event *e)
 {
+    if (d->n_classes >= SLOT_NUMBER - 1) /* more than a file of many gigabytes can have */
+        return put_op(p, OP_NOTHING, 0);
     uint32_t class = class_of(d, e->stack, e->size);
     struct trace_live_slot *s = trace_live_find(d->live, e->addr);
     if (!s) {
@@ -241,14 +248,18 @@ void trace_device_add(struct trace_device *d, const struct trace_names *names, c
 
 void trace_cursor_init(struct trace_cursor *c, const struct trace_device *d)
 {
-    *c = (struct trace_cursor){.p = (const unsigned char *)d->log.p,
-                               .end = (const unsigned char *)d->log.p + d->log.n,
-                               .t = (const unsigned char *)d->times.p,
-                               .t_end = (const unsigned char *)d->times.p + d->times.n,
-                               .d = d,
+    *c = (struct trace_cursor){.d = d,
                                .index = (uint64_t)-1,
                                .time_us = d->first_time,
                                .orphans_free = !d->count[TRACE_FREE_REQUESTED]};
+    if (d->log.n) {
+        c->p = (const unsigned char *)d->log.p;
+        c->end = c->p + d->log.n;
+    }
+    if (d->times.n) {
+        c->t = (const unsigned char *)d->times.p;
+        c->t_end = c->t + d->times.n;
+    }
 }
 
 bool trace_next(struct trace_cursor *c, struct trace_op *op)
