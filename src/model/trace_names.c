@@ -45,12 +45,29 @@ static bool table_full(struct trace_table *t, size_t n)
     return true;
 }
 
+/* A slot has four bits of the hash above the number, so that few of the wrong ones are looked at. */
+#define SLOT_NUMBER (((uint32_t)1 << 28) - 1)
+
 static void table_put(struct trace_table *t, uint32_t hash, uint32_t number)
 {
     size_t i = hash & t->mask;
     while (t->slots[i])
         i = (i + 1) & t->mask;
-    t->slots[i] = number + 1;
+    t->slots[i] = (number + 1) | (hash & ~SLOT_NUMBER);
+}
+
+/* The next number from slot *i on that may be of this hash; false: it is in none. */
+static bool table_next(const struct trace_table *t, uint32_t hash, size_t *i, uint32_t *number)
+{
+    for (; t->slots[*i]; *i = (*i + 1) & t->mask) {
+        uint32_t slot = t->slots[*i];
+        if ((slot ^ hash) & ~SLOT_NUMBER)
+            continue;
+        *number = (slot & SLOT_NUMBER) - 1;
+        *i = (*i + 1) & t->mask;
+        return true;
+    }
+    return false;
 }
 
 static void *grown(void *p, size_t *cap, size_t size)
@@ -79,13 +96,17 @@ static const char *keep(struct trace_names *t, struct str s)
 
 uint32_t trace_string(struct trace_names *t, struct str s)
 {
-    uint32_t hash = hash_bytes(s.p ? s.p : "", s.n);
-    for (size_t i = hash & t->string_table.mask; t->string_table.slots[i];
-         i = (i + 1) & t->string_table.mask) {
-        const struct trace_string *e = &t->strings[t->string_table.slots[i] - 1];
-        if (e->hash == hash && str_eq((struct str){e->p, e->n}, s))
-            return t->string_table.slots[i] - 1;
+    if (!s.p)
+        s.p = "";
+    uint32_t hash = hash_bytes(s.p, s.n);
+    uint32_t number;
+    for (size_t i = hash & t->string_table.mask; table_next(&t->string_table, hash, &i, &number);) {
+        const struct trace_string *e = &t->strings[number];
+        if (e->hash == hash && e->n == s.n && memcmp(e->p, s.p, s.n) == 0)
+            return number;
     }
+    if (t->n_strings >= SLOT_NUMBER - 1)
+        return 0;
     if (t->n_strings == t->cap_strings)
         t->strings = grown(t->strings, &t->cap_strings, sizeof *t->strings);
     uint32_t id = (uint32_t)t->n_strings++;
@@ -183,11 +204,14 @@ uint32_t trace_frame(struct trace_names *t, uint32_t name, uint32_t file, uint64
     struct trace_frame f = {name, file, line};
     uint32_t hash = (uint32_t)(mix(mix(line, name), file) >> 32);
     struct trace_table *table = &t->frame_table;
-    for (size_t i = hash & table->mask; table->slots[i]; i = (i + 1) & table->mask) {
-        const struct trace_frame *e = &t->frames[table->slots[i] - 1];
+    uint32_t number;
+    for (size_t i = hash & table->mask; table_next(table, hash, &i, &number);) {
+        const struct trace_frame *e = &t->frames[number];
         if (e->name == name && e->file == file && e->line == line)
-            return table->slots[i] - 1;
+            return number;
     }
+    if (t->n_frames >= SLOT_NUMBER - 1)
+        return 0;
     if (t->n_frames == t->cap_frames) {
         t->frames = grown(t->frames, &t->cap_frames, sizeof *t->frames);
         t->frame_flags = mem_grow(t->frame_flags, t->cap_frames, 1);
@@ -228,12 +252,14 @@ uint32_t trace_stack(struct trace_names *t, const uint32_t *frames, size_t n)
     }
     uint32_t bytes = (uint32_t)(p - begin), hash = hash_bytes(begin, bytes);
     struct trace_table *table = &t->stack_table;
-    for (size_t i = hash & table->mask; table->slots[i]; i = (i + 1) & table->mask) {
-        const struct trace_stack *e = &t->stacks[table->slots[i] - 1];
-        if (e->hash == hash && e->bytes == bytes &&
-            (bytes == 0 || memcmp(t->packed.p + e->at, begin, bytes) == 0))
-            return table->slots[i] - 1;
+    uint32_t number;
+    for (size_t i = hash & table->mask; table_next(table, hash, &i, &number);) {
+        const struct trace_stack *e = &t->stacks[number];
+        if (e->hash == hash && e->bytes == bytes && memcmp(t->packed.p + e->at, begin, bytes) == 0)
+            return number;
     }
+    if (t->n_stacks >= SLOT_NUMBER - 1)
+        return 0;
     if (t->n_stacks == t->cap_stacks)
         t->stacks = grown(t->stacks, &t->cap_stacks, sizeof *t->stacks);
     uint32_t id = (uint32_t)t->n_stacks++;
