@@ -151,21 +151,22 @@ void blame_growth(struct growing *out, struct study *s)
 struct weights {
     double *of;      /* by frame */
     double *through; /* [B] allocated through each frame, kept or not; NULL: not looked at */
+    uint32_t *seen, serial;
     double all;
     uint32_t best_stack; /* with the most bytes */
     double best;
 };
 
-static void add_frames(double *of, const struct study *s, uint32_t stack, double bytes)
+/* A frame that comes twice in a stack (recursion) counts once. */
+static void add_frames(struct weights *w, double *of, const struct study *s, uint32_t stack, double bytes)
 {
-    uint32_t frames[TRACE_DEPTH_MAX];
-    size_t n = trace_stack_frames(&s->t->names, stack, frames);
-    for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
-        while (k < i && i < 256 && frames[k] != frames[i]) /* recursion counts once */
-            k++;
-        if (k == i || i >= 256)
-            of[frames[i]] += bytes;
+    const unsigned char *p = trace_stack_begin(&s->t->names, stack);
+    w->serial++;
+    for (uint32_t i = 0; i < s->t->names.stacks[stack].n; i++) {
+        uint32_t frame = trace_stack_next(&p);
+        if (w->seen[frame] != w->serial)
+            of[frame] += bytes;
+        w->seen[frame] = w->serial;
     }
 }
 
@@ -176,7 +177,7 @@ static void add_stack(struct weights *w, const struct study *s, uint32_t stack, 
         w->best = bytes;
         w->best_stack = stack;
     }
-    add_frames(w->of, s, stack, bytes);
+    add_frames(w, w->of, s, stack, bytes);
 }
 
 /* In the heaviest stack, from the inside, the first user frame that enough bytes share; rather one that keeps
@@ -188,8 +189,7 @@ static uint32_t shared_frame(const struct weights *w, const struct study *s)
     size_t n = w->all > 0 ? trace_stack_frames(names, w->best_stack, frames) : 0;
     uint32_t first = TRACE_NONE;
     for (size_t i = 0; i < n; i++) {
-        if (w->of[frames[i]] < BLAME_SHARE * w->all ||
-            site_frame_kind(trace_string_at(names, names->frames[frames[i]].file)) != FRAME_USER)
+        if (w->of[frames[i]] < BLAME_SHARE * w->all || s->kinds[frames[i]] != FRAME_USER)
             continue;
         if (!w->through || w->of[frames[i]] >= 0.5 * w->through[frames[i]])
             return frames[i];
@@ -200,7 +200,15 @@ static uint32_t shared_frame(const struct weights *w, const struct study *s)
 
 static void weights_init(struct weights *w, const struct study *s)
 {
-    *w = (struct weights){.of = mem_zero(s->t->names.n_frames + 1, sizeof *w->of)};
+    *w = (struct weights){.of = mem_zero(s->t->names.n_frames + 1, sizeof *w->of),
+                          .seen = mem_zero(s->t->names.n_frames + 1, sizeof *w->seen)};
+}
+
+static void weights_release(struct weights *w)
+{
+    free(w->of);
+    free(w->seen);
+    free(w->through);
 }
 
 static bool name_it(struct blame *out, const struct weights *w, const struct study *s, double growth,
@@ -232,7 +240,7 @@ bool blame_leak(struct blame *out, const struct study *s, const struct growing *
     w.through = g->by_window ? NULL : mem_zero(s->t->names.n_frames + 1, sizeof *w.through);
     for (size_t i = 0; i < s->d->n_classes && w.through; i++)
         if (s->class_allocs[i])
-            add_frames(w.through, s, s->d->classes[i].stack,
+            add_frames(&w, w.through, s, s->d->classes[i].stack,
                        (double)s->class_allocs[i] * (double)s->d->classes[i].size);
     for (size_t i = 0; g->by_window && i < s->n_sites; i++)
         if (s->sites[i].leaks)
@@ -243,8 +251,7 @@ bool blame_leak(struct blame *out, const struct study *s, const struct growing *
         out->share = g->by_window ? 1 : fmin(1, out->bytes / all);
         out->growth_bytes_per_step = g->growth * fmin(1, out->bytes / w.all);
     }
-    free(w.through);
-    free(w.of);
+    weights_release(&w);
     return found;
 }
 
@@ -279,7 +286,7 @@ bool blame_pins(struct blame *out, struct study *s, struct arena *a)
                 add_stack(&w, s, b[i].stack, (double)free_bytes * (double)b[i].size / (double)pinned);
     }
     bool found = name_it(out, &w, s, NAN, a);
-    free(w.of);
+    weights_release(&w);
     return found;
 }
 
@@ -298,6 +305,6 @@ bool blame_peak(struct blame *out, const struct study *s, struct arena *a)
             add_stack(&w, s, s->sites[i].at[at].stack, added);
     }
     bool found = name_it(out, &w, s, NAN, a);
-    free(w.of);
+    weights_release(&w);
     return found;
 }

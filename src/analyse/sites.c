@@ -1,5 +1,6 @@
 #include "analyse/sites.h"
 
+#include "base/mem.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -43,18 +44,27 @@ enum frame_kind site_frame_kind(struct str file)
     return FRAME_USER;
 }
 
-uint32_t site_of_stack(const struct trace_names *names, uint32_t stack)
+uint8_t *site_frame_kinds(const struct trace_names *names)
 {
-    uint32_t frames[TRACE_DEPTH_MAX], python = TRACE_NONE;
-    size_t n = trace_stack_frames(names, stack, frames);
-    for (size_t i = 0; i < n; i++) {
-        if (!(names->frame_flags[frames[i]] & STACK_PYTHON))
-            continue;
-        if (site_frame_kind(trace_string_at(names, names->frames[frames[i]].file)) == FRAME_USER)
-            return frames[i];
-        python = python == TRACE_NONE ? frames[i] : python;
+    uint8_t *kinds = mem_alloc(names->n_frames + 1);
+    for (size_t i = 0; i < names->n_frames; i++)
+        kinds[i] = (uint8_t)site_frame_kind(trace_string_at(names, names->frames[i].file));
+    return kinds;
+}
+
+uint32_t site_of_stack(const struct trace_names *names, const uint8_t *kinds, uint32_t stack)
+{
+    const unsigned char *p = trace_stack_begin(names, stack);
+    uint32_t python = TRACE_NONE, first = TRACE_NONE;
+    for (uint32_t i = 0; i < names->stacks[stack].n; i++) {
+        uint32_t frame = trace_stack_next(&p);
+        if (kinds[frame] == FRAME_USER)
+            return frame;
+        if (kinds[frame] == FRAME_PACKAGE && python == TRACE_NONE)
+            python = frame;
+        first = i == 0 ? frame : first;
     }
-    return python != TRACE_NONE ? python : n ? frames[0] : TRACE_NONE;
+    return python != TRACE_NONE ? python : first;
 }
 
 const char *site_text(const struct trace_names *names, uint32_t frame, struct arena *a)

@@ -16,8 +16,10 @@ enum frame_kind {
 };
 
 enum frame_kind site_frame_kind(struct str file);
+/* site_frame_kind of every frame, n_frames bytes; to be freed. */
+uint8_t *site_frame_kinds(const struct trace_names *names);
 /* Frame that is the site of a stack; TRACE_NONE for one without frames. */
-uint32_t site_of_stack(const struct trace_names *names, uint32_t stack);
+uint32_t site_of_stack(const struct trace_names *names, const uint8_t *kinds, uint32_t stack);
 /* "file:line function", in the arena; NULL for TRACE_NONE. */
 const char *site_text(const struct trace_names *names, uint32_t frame, struct arena *a);
 

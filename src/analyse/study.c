@@ -25,7 +25,7 @@ static uint32_t site_of(struct study *s, uint32_t stack)
 {
     uint32_t *known = &s->site_of_stack[stack];
     if (!*known) {
-        *known = site_of_frame(s, site_of_stack(&s->t->names, stack)) + 1;
+        *known = site_of_frame(s, site_of_stack(&s->t->names, s->kinds, stack)) + 1;
         s->sites[*known - 1].flags |= s->t->names.stacks[stack].flags;
     }
     return *known - 1;
@@ -34,6 +34,7 @@ static uint32_t site_of(struct study *s, uint32_t stack)
 static void find_sites(struct study *s)
 {
     const struct trace_file *t = s->t;
+    s->kinds = site_frame_kinds(&t->names);
     s->site_of_frame = mem_zero(t->names.n_frames + 1, sizeof *s->site_of_frame);
     s->site_of_stack = mem_zero(t->names.n_stacks + 1, sizeof *s->site_of_stack);
     s->site_of_class = mem_alloc((s->d->n_classes + 1) * sizeof *s->site_of_class);
@@ -258,6 +259,7 @@ void study_init(struct study *s, const struct trace_file *t, const struct trace_
 void study_release(struct study *s)
 {
     free(s->sites);
+    free(s->kinds);
     free(s->site_of_frame);
     free(s->site_of_stack);
     free(s->site_of_class);

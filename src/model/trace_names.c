@@ -276,16 +276,10 @@ size_t trace_stack_frames(const struct trace_names *t, uint32_t stack, uint32_t 
 {
     if (stack >= t->n_stacks)
         return 0;
-    const unsigned char *p = (const unsigned char *)t->packed.p + t->stacks[stack].at;
+    const unsigned char *p = trace_stack_begin(t, stack);
     size_t n = t->stacks[stack].n;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t v = 0;
-        unsigned shift = 0;
-        do
-            v |= (uint32_t)(*p & 0x7f) << shift, shift += 7;
-        while (*p++ & 0x80);
-        out[i] = v;
-    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = trace_stack_next(&p);
     return n;
 }
 

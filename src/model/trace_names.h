@@ -67,6 +67,20 @@ uint32_t trace_stack(struct trace_names *t, const uint32_t *frames, size_t n);
 struct str trace_string_at(const struct trace_names *t, uint32_t string);
 /* Frames of a stack into out (room for TRACE_DEPTH_MAX); returns how many. */
 size_t trace_stack_frames(const struct trace_names *t, uint32_t stack, uint32_t *out);
+/* The same one by one: p is moved behind the next frame of a stack that trace_stack_begin gave. */
+static inline const unsigned char *trace_stack_begin(const struct trace_names *t, uint32_t stack)
+{
+    return (const unsigned char *)t->packed.p + t->stacks[stack].at;
+}
+static inline uint32_t trace_stack_next(const unsigned char **p)
+{
+    const unsigned char *b = *p;
+    uint32_t v = *b & 0x7f;
+    for (unsigned shift = 7; *b++ & 0x80; shift += 7)
+        v |= (uint32_t)(*b & 0x7f) << shift;
+    *p = b;
+    return v;
+}
 /* Of a Python source: "x.py", "<stdin>", "<ipython-input-3>"; not "??", "", "x.cpp", "x.so". */
 bool trace_file_is_python(struct str file);
 

@@ -223,6 +223,11 @@ static size_t event_value(struct machine *m, struct event_parts *x, enum snap_ke
         return n && set_memo(m, x, key, word) ? n : 0;
     }
     if (*p == ']' && key == KEY_FRAMES) {
+        size_t memo_bytes = p[1] == 0x94 ? 1 : p[1] == 'q' ? 2 : p[1] == 'r' ? 5 : 0;
+        if (p[1 + memo_bytes] != '(') { /* no frames */
+            x->e.stack = 0;
+            return put_here(m, p + 1, (uint32_t)MEMO_EMPTY_LIST << MEMO_BITS) < 0 ? 0 : 1 + memo_bytes;
+        }
         n = read_stack(m, p + 1, end, &x->e.stack);
         if (n == 0)
             return 0;

@@ -187,7 +187,7 @@ static void put_value(struct reader *r, struct snap_value v);
 static void add_pair(struct reader *r, struct snap_value v)
 {
     if (r->n_pairs == r->cap_pairs) {
-        r->cap_pairs = r->cap_pairs ? r->cap_pairs * 2 : 64;
+        r->cap_pairs *= 2;
         r->pairs = mem_grow(r->pairs, r->cap_pairs, sizeof *r->pairs);
     }
     r->pairs[r->n_pairs++] = (struct snap_pair){r->key, v};
@@ -370,6 +370,8 @@ bool snapshot_json(struct source *s, struct snap_build *b, struct diag *d)
     struct reader *r = mem_zero(1, sizeof *r);
     raw_init(&r->in, snapshot_source_read, s);
     r->b = b;
+    r->cap_pairs = 64;
+    r->pairs = mem_alloc(r->cap_pairs * sizeof *r->pairs);
     r->root.tag = SNAP_OPAQUE;
     while (!r->done)
         step(r);

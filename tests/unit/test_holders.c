@@ -231,11 +231,15 @@ static void the_site_is_the_innermost_user_frame_else_python_else_any(void **sta
     uint32_t cpp = frame(&l, "??", 0, "at::empty"),
              lib = frame(&l, "/x/site-packages/torch/nn/f.py", 5, "linear");
     uint32_t user = frame(&l, "a.py", 1, "f"), outer = frame(&l, "b.py", 2, "g");
+    uint32_t of[] = {stack(&l, (uint32_t[]){cpp, lib, user, outer}, 4), stack(&l, (uint32_t[]){cpp, lib}, 2),
+                     stack(&l, (uint32_t[]){cpp}, 1)};
     const struct trace_names *n = &l.t->names;
-    assert_int_equal(site_of_stack(n, stack(&l, (uint32_t[]){cpp, lib, user, outer}, 4)), user);
-    assert_int_equal(site_of_stack(n, stack(&l, (uint32_t[]){cpp, lib}, 2)), lib);
-    assert_int_equal(site_of_stack(n, stack(&l, (uint32_t[]){cpp}, 1)), cpp);
-    assert_int_equal(site_of_stack(n, 0), TRACE_NONE);
+    uint8_t *kinds = site_frame_kinds(n);
+    assert_int_equal(site_of_stack(n, kinds, of[0]), user);
+    assert_int_equal(site_of_stack(n, kinds, of[1]), lib);
+    assert_int_equal(site_of_stack(n, kinds, of[2]), cpp);
+    assert_int_equal(site_of_stack(n, kinds, 0), TRACE_NONE);
+    free(kinds);
     trace_file_free(l.t);
 }
 
