@@ -37,7 +37,7 @@ struct study {
     const struct trace_device *d;
     struct study_site *sites; /* n_sites */
     size_t n_sites, cap_sites;
-    uint8_t *kinds; /* of frames */
+    uint8_t *kinds;          /* of frames */
     uint32_t *site_of_frame; /* + 1 */
     uint32_t *site_of_stack; /* + 1; 0: not looked at yet */
     uint32_t *site_of_class;
