@@ -120,21 +120,6 @@ static bool holds_working_directory(int dir)
     return holds;
 }
 
-static bool is_empty(int dir)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *s = fd < 0 ? NULL : fdopendir(fd);
-    bool empty = s != NULL;
-
-    for (struct dirent *e; empty && (e = readdir(s)) != NULL;)
-        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
-    if (s)
-        closedir(s);
-    else if (fd >= 0)
-        close(fd);
-    return empty;
-}
-
 /* What stands at the target: nothing (old stays -1), ours, empty, or refused. */
 static int examine(struct job *j)
 {
@@ -146,7 +131,7 @@ static int examine(struct job *j)
     int found = manifest_read(&j->was, j->old);
     if (found < 0)
         return fail(j, "cannot read " MANIFEST_NAME " in it");
-    if (!found && !j->force && !is_empty(j->old))
+    if (!found && !j->force && !tree_is_empty(j->old, NULL))
         return refuse(j, "not an oomreport directory; use --force or another -o");
     if (holds_working_directory(j->old))
         return refuse(j,
@@ -219,7 +204,8 @@ static void sweep(struct job *j)
         if (dir < 0)
             continue;
         struct manifest m;
-        bool ours = manifest_read(&m, dir) == 1 || is_empty(dir);
+        /* a call that was killed at once left it empty, or with the list not yet written */
+        bool ours = manifest_read(&m, dir) == 1 || tree_is_empty(dir, MANIFEST_NAME);
         manifest_release(&m);
         if (ours && is_stale(dir, e->d_name + strlen(prefix))) {
             int now = open_dir(j->parent, j->base);

@@ -228,16 +228,16 @@ static void retire_within(struct retiring *r, int old, int now, int depth)
         closedir(s);
 }
 
-static bool only_manifest(int dir)
+bool tree_is_empty(int dir, const char *but)
 {
     DIR *s = stream_of(dir);
-    bool only = s != NULL;
+    bool empty = s != NULL;
 
-    for (struct dirent *e; only && (e = readdir(s)) != NULL;)
-        only = dots(e->d_name) || strcmp(e->d_name, MANIFEST_NAME) == 0;
+    for (struct dirent *e; empty && (e = readdir(s)) != NULL;)
+        empty = dots(e->d_name) || (but && strcmp(e->d_name, but) == 0);
     if (s)
         closedir(s);
-    return only;
+    return empty;
 }
 
 void tree_retire(int parent, const char *name, int now)
@@ -251,7 +251,7 @@ void tree_retire(int parent, const char *name, int now)
     if (now >= 0)
         manifest_read(&r.is, now);
     retire_within(&r, old, now, 0);
-    if (only_manifest(old))
+    if (tree_is_empty(old, MANIFEST_NAME))
         unlinkat(old, MANIFEST_NAME, 0); /* last: until then the directory is known as ours */
     close(old);
     unlinkat(parent, name, AT_REMOVEDIR);

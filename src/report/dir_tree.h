@@ -8,6 +8,8 @@ enum {
     TREE_DEPTH = 32
 };
 
+/* True when nothing is in an open directory but an entry named `but` (may be NULL, and may be missing). */
+bool tree_is_empty(int dir, const char *but);
 /* Removes all of parent/name; for directories that we have just made. */
 void tree_remove(int parent, const char *name);
 /* Links every file of `from` that is not in `ours` to the same place in `to`. Names in `keep` are

@@ -396,6 +396,23 @@ static void a_dead_process_s_directory_is_removed_and_a_live_one_s_is_not(void *
     assert_true(exists(live) && exists("report.tmp-hand"));
 }
 
+static void a_directory_whose_list_was_not_yet_written_is_removed(void **state)
+{
+    char dead[64], list[100];
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    snprintf(dead, sizeof dead, "report.tmp-%ld", (long)child);
+    snprintf(list, sizeof list, "%s/.oomreport", dead);
+    assert_int_equal(mkdir(dead, 0755), 0);
+    put(list, ""); /* killed between making the file and filling it */
+    assert_int_equal(write_version('a', false), 0);
+    assert_false(exists(dead));
+}
+
 static void a_foreign_file_in_a_dead_process_s_directory_comes_back(void **state)
 {
     char dead[64], inside[100];
@@ -506,6 +523,7 @@ int main(void)
         IN_A_FOLDER(a_place_where_nothing_can_be_made_is_told),
         IN_A_FOLDER(descriptors_are_given_back),
         IN_A_FOLDER(a_dead_process_s_directory_is_removed_and_a_live_one_s_is_not),
+        IN_A_FOLDER(a_directory_whose_list_was_not_yet_written_is_removed),
         IN_A_FOLDER(a_foreign_file_in_a_dead_process_s_directory_comes_back),
         IN_A_FOLDER(a_call_that_died_between_two_renames_is_undone),
         IN_A_FOLDER(somebody_s_own_copy_named_old_is_not_touched),
