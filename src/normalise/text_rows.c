@@ -1,8 +1,7 @@
 #include "normalise/text_rows.h"
 #include "base/mem.h"
-#include "normalise/rows.h"
-#include "normalise/text_carry.h"
 #include "normalise/text_events.h"
+#include "normalise/text_format.h"
 #include "normalise/text_prefix.h"
 #include "read/literals.h"
 #include "read/text_match.h"
@@ -10,24 +9,13 @@
 #include <stdlib.h>
 
 enum {
-    CELLS_MAX = TEXT_MATCH_GROUPS + MAP_PATTERN_MAX + 2 * CARRY_CELLS,
     BEFORE_MAX = 160, /* [B] of the line before that are remembered */
-    AFTER = 0x8000,
-    PART_LINES = 64 /* lines that a record may stand over */
-};
-
-/* A format with what its lines have left behind. */
-struct format {
-    const struct mapping *m;
-    struct rows *rows; /* NULL until a pattern matched */
-    struct carry carry, parts;
-    bool gave;                   /* the line at hand gave a record */
-    uint64_t matched, last_step; /* last_step: hash of the last record's step and epoch */
+    AFTER = 0x8000
 };
 
 struct pattern {
     const struct map_pattern *p;
-    struct format *f;
+    struct text_format *f;
     struct text_match *re; /* NULL until a line held one of its texts */
     int slots[TEXT_MATCH_GROUPS], set_slots[MAP_PATTERN_MAX], before_slot;
     bool broken, waits; /* waits: for one of the texts of "after" */
@@ -39,7 +27,7 @@ struct text_rows {
     struct record_sink sink;
     struct arena *a;
     struct diag *d;
-    struct format *formats; /* n_formats, the highest score first */
+    struct text_format *formats; /* n_formats, the highest score first */
     size_t n_formats;
     struct pattern *patterns; /* n_patterns, in that order */
     size_t n_patterns;
@@ -57,7 +45,7 @@ struct text_rows {
     /* the line at hand */
     uint64_t line;
     struct text_prefix prefix;
-    bool has_prefix;
+    bool has_prefix, gave; /* gave: a record, or a part of one */
     char before[BEFORE_MAX];
     size_t n_before;
 };
@@ -142,142 +130,25 @@ static bool ready(struct text_rows *t, struct pattern *p)
     return true;
 }
 
-struct cells {
-    struct cell c[CELLS_MAX];
-    size_t n;
-};
-
-static void add_cell(struct cells *cells, int slot, struct str text)
-{
-    if (slot < 0 || cells->n == CELLS_MAX)
-        return;
-    for (size_t i = 0; i < cells->n; i++)
-        if (cells->c[i].slot == slot)
-            return;
-    cells->c[cells->n++] = (struct cell){.slot = slot, .kind = CELL_STRING, .text = text};
-}
-
-static void add_carried(struct cells *cells, const struct carry_set *s)
-{
-    for (size_t i = 0; s && i < s->n; i++)
-        add_cell(cells, s->cells[i].slot, (struct str){s->cells[i].text, s->cells[i].n});
-}
-
-/* A progress bar that is drawn again for the step of the last record. */
-static bool is_redraw(struct format *f, const struct cells *cells)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < cells->n; i++) {
-        enum field field = f->rows->slots[cells->c[i].slot].b[0].field;
-        if (field != F_STEP && field != F_EPOCH)
-            continue;
-        for (size_t k = 0; k < cells->c[i].text.n; k++)
-            hash = (hash ^ (unsigned char)cells->c[i].text.p[k]) * 1099511628211u;
-        hash = (hash ^ 0xFF) * 1099511628211u;
-    }
-    bool same = f->matched && hash == f->last_step;
-    f->last_step = hash;
-    return same;
-}
-
-static void send_row(struct format *f, const struct cells *cells, uint64_t line, double rank, double time)
-{
-    if (f->m->redraws && is_redraw(f, cells))
-        return;
-    struct row row = {line, cells->c, cells->n, true};
-    f->rows->line_rank = rank;
-    f->rows->line_time = time;
-    f->matched++;
-    rows_row(f->rows, &row);
-}
-
-/* What earlier lines left for this rank, then for any. */
-static void add_kept(struct format *f, struct cells *cells, double rank)
-{
-    struct carry_set *own = carry_find(&f->carry, rank),
-                     *any = isnan(rank) ? NULL : carry_find(&f->carry, NAN);
-    add_carried(cells, own);
-    add_carried(cells, any);
-}
-
-static void used_kept(struct format *f, double rank)
-{
-    struct carry_set *own = carry_find(&f->carry, rank),
-                     *any = isnan(rank) ? NULL : carry_find(&f->carry, NAN);
-    if (own)
-        carry_used(own);
-    if (any)
-        carry_used(any);
-}
-
-static void flush_parts(struct format *f, struct carry_set *s)
-{
-    struct cells cells;
-    cells.n = 0;
-    if (!s->n)
-        return;
-    add_carried(&cells, s);
-    add_kept(f, &cells, s->rank);
-    send_row(f, &cells, s->line, s->rank, s->time);
-    used_kept(f, s->rank);
-    s->n = 0;
-}
-
-static void flush_all_parts(struct text_rows *t)
+static void flush_formats(struct text_rows *t)
 {
     for (size_t i = 0; i < t->n_formats; i++)
-        for (size_t k = 0; k < t->formats[i].parts.n; k++)
-            flush_parts(&t->formats[i], &t->formats[i].parts.sets[k]);
-}
-
-static void take_part(struct text_rows *t, struct pattern *p, const struct cells *cells)
-{
-    struct carry_set *s = carry_open(&p->f->parts, t->prefix.rank);
-    if (!s)
-        return;
-    bool ends = p->p->use == MAP_USE_BEGIN || t->line > s->line + PART_LINES;
-    for (size_t i = 0; i < cells->n && !ends; i++)
-        ends = carry_has(s, cells->c[i].slot);
-    if (s->n && ends)
-        flush_parts(p->f, s);
-    if (!s->n) {
-        s->line = t->line;
-        s->time = t->prefix.time;
-    }
-    for (size_t i = 0; i < cells->n; i++)
-        carry_put(s, cells->c[i].slot, cells->c[i].text, false);
-}
-
-static void take_kept(struct text_rows *t, struct pattern *p, const struct cells *cells)
-{
-    struct carry_set *s = carry_open(&p->f->carry, t->prefix.rank);
-    for (size_t i = 0; s && i < cells->n; i++)
-        carry_put(s, cells->c[i].slot, cells->c[i].text, p->p->use == MAP_USE_NEXT);
+        text_format_flush(&t->formats[i]);
 }
 
 static void take_match(struct text_rows *t, struct pattern *p, const struct str *values)
 {
-    struct cells cells;
+    struct text_cells cells;
+    struct text_origin origin = {t->line, t->prefix.rank, t->prefix.time};
     cells.n = 0;
     for (size_t i = 0; i < text_match_groups(p->re); i++)
         if (values[i].p)
-            add_cell(&cells, p->slots[i], values[i]);
+            text_cells_add(&cells, p->slots[i], values[i]);
     for (size_t i = 0; i < p->p->n_set && i < MAP_PATTERN_MAX; i++)
-        add_cell(&cells, p->set_slots[i], p->p->set[i].to);
-    if (p->p->use == MAP_USE_NEXT || p->p->use == MAP_USE_KEEP) {
-        take_kept(t, p, &cells);
-        return;
-    }
-    p->f->gave = true;
-    if (p->p->use != MAP_USE_RECORD) {
-        take_part(t, p, &cells);
-        return;
-    }
-    add_kept(p->f, &cells, t->prefix.rank);
-    if (p->before_slot >= 0 && t->n_before)
-        add_cell(&cells, p->before_slot, text_prefix_skip((struct str){t->before, t->n_before}));
-    send_row(p->f, &cells, t->line, t->prefix.rank, t->prefix.time);
-    used_kept(p->f, t->prefix.rank);
+        text_cells_add(&cells, p->set_slots[i], p->p->set[i].to);
+    if (p->p->use == MAP_USE_RECORD && p->before_slot >= 0 && t->n_before)
+        text_cells_add(&cells, p->before_slot, text_prefix_skip((struct str){t->before, t->n_before}));
+    t->gave |= text_format_take(p->f, p->p->use, &cells, &origin);
 }
 
 static void try_pattern(struct text_rows *t, struct pattern *p, struct str text)
@@ -336,19 +207,18 @@ static bool which_patterns(struct text_rows *t)
 /* A line gives records of one format: that of the highest score whose pattern matches. */
 static bool match_line(struct text_rows *t, struct str text)
 {
-    struct format *claimed = NULL;
+    struct text_format *claimed = NULL;
+    t->gave = false;
     for (size_t w = 0; w <= t->n_patterns / 64; w++)
         for (uint64_t bits = t->wanted[w]; bits; bits &= bits - 1) {
             struct pattern *p = &t->patterns[w * 64 + (size_t)__builtin_ctzll(bits)];
             bool gives = p->p->use == MAP_USE_RECORD;
-            if ((claimed && claimed != p->f) || (gives && p->f->gave))
+            if ((claimed && claimed != p->f) || (gives && claimed))
                 continue;
             try_pattern(t, p, text);
-            if (p->f->gave)
+            if (t->gave)
                 claimed = p->f;
         }
-    if (claimed)
-        claimed->gave = false;
     return claimed != NULL;
 }
 
@@ -368,7 +238,7 @@ bool text_rows_line(void *ctx, uint64_t line, struct str text)
     used = match_line(t, text);
     if (event && !used) {
         text_prefix_read(&t->prefix, text);
-        flush_all_parts(t);
+        flush_formats(t);
         used = text_events_line(&t->events, line, text, t->prefix.rank);
     } else if (!used) {
         text_events_other(&t->events, line, text);
@@ -382,7 +252,7 @@ bool text_rows_line(void *ctx, uint64_t line, struct str text)
 
 void text_rows_end(struct text_rows *t)
 {
-    flush_all_parts(t);
+    flush_formats(t);
     text_events_flush(&t->events);
 }
 
@@ -390,7 +260,7 @@ void text_rows_end(struct text_rows *t)
 
 static int by_score(const void *x, const void *y)
 {
-    const struct format *a = x, *b = y;
+    const struct text_format *a = x, *b = y;
     if (a->m->detect.score != b->m->detect.score)
         return a->m->detect.score > b->m->detect.score ? -1 : 1;
     return strcmp(a->m->name, b->m->name);
@@ -479,13 +349,8 @@ void text_rows_free(struct text_rows *t)
 {
     if (!t)
         return;
-    for (size_t i = 0; i < t->n_formats; i++) {
-        if (t->formats[i].rows)
-            rows_release(t->formats[i].rows);
-        free(t->formats[i].rows);
-        carry_release(&t->formats[i].carry);
-        carry_release(&t->formats[i].parts);
-    }
+    for (size_t i = 0; i < t->n_formats; i++)
+        text_format_release(&t->formats[i]);
     for (size_t i = 0; i < t->n_patterns; i++)
         text_match_free(t->patterns[i].re);
     rows_release(t->event_rows);
@@ -511,7 +376,7 @@ void text_rows_outcome(struct text_outcome *out, const struct text_rows *t)
     out->last_step = t->event_rows->last_step;
     bool any = false;
     for (size_t i = 0; i < t->n_formats; i++) {
-        const struct format *f = &t->formats[i];
+        const struct text_format *f = &t->formats[i];
         if (!f->rows)
             continue;
         out->first_step = fmin(out->first_step, f->rows->first_step);
