@@ -3,6 +3,7 @@
  * Standard output has the result only; all else goes to standard error, where
  * the reason for an exit status other than 0 is the last line. */
 #include "analyse/analyse.h"
+#include "analyse/redact.h"
 #include "base/embed.h"
 #include "base/mem.h"
 #include "cli/dump.h"
@@ -36,8 +37,9 @@ struct session {
     size_t n_infos;
     size_t skipped; /* inputs that were named and gave no memory figure */
     const char *first_skipped;
-    size_t passed_over; /* files of a directory that are no logs */
-    int write_error;    /* errno of the first failed write to standard output */
+    const char *templates_shown; /* --templates as the report names it */
+    size_t passed_over;          /* files of a directory that are no logs */
+    int write_error;             /* errno of the first failed write to standard output */
 };
 
 /* The unfinished output of --to: a signal takes it away. Set once before, and
@@ -261,6 +263,7 @@ static int deliver(struct session *s, const struct report_content *content)
     struct report_settings settings = {.parts = o->parts,
                                        .label = o->label,
                                        .templates_dir = o->templates,
+                                       .templates_shown = s->templates_shown,
                                        .timestamp = o->timestamp,
                                        .force = o->force,
                                        .settings_lines = o->given,
@@ -305,6 +308,26 @@ static void warn_of_impossible(struct session *s, const struct analysis *analysi
     diag_release(&d);
 }
 
+/* What the report will say; the series lose the names that it shall not. */
+static void find_verdicts(struct session *s, struct analysis *analysis, struct series_set *set)
+{
+    const struct options *o = &s->o;
+    struct redactor redactor = {
+        .level = o->redact, .inputs = s->infos, .n_inputs = s->n_infos, .arena = &s->arena};
+    struct analyse_settings settings = {o->capacity_bytes, o->what_ifs, o->n_what_ifs,
+                                        o->redact == REDACT_ALL};
+    redact_series(&redactor, set);
+    analyse(analysis, set, &settings);
+    redact_analysis(&redactor, analysis);
+    for (size_t i = 0; i < o->n_given; i++)
+        o->given[i] = redact_setting(&redactor, o->given[i]);
+    if (o->templates)
+        s->templates_shown =
+            o->redact == REDACT_ALL ? "(not shown)" : redact_setting(&redactor, str_of(o->templates)).p;
+    if (o->redact == REDACT_ALL)
+        s->o.label = NULL;
+}
+
 static int draw_and_deliver(struct session *s, const struct analysis *analysis)
 {
     struct draw_settings draw = {.card = s->o.parts & PART_PNG, .font = embed_find("font.ttf")};
@@ -336,8 +359,7 @@ static int make_report(struct session *s)
                                   "(--map names a column that holds them)");
     if (result == EXIT_OK) {
         struct analysis analysis;
-        struct analyse_settings settings = {s->o.capacity_bytes, s->o.what_ifs, s->o.n_what_ifs};
-        analyse(&analysis, &set, &settings);
+        find_verdicts(s, &analysis, &set);
         warn_of_impossible(s, &analysis);
         result = draw_and_deliver(s, &analysis);
         analysis_release(&analysis);
@@ -429,8 +451,7 @@ static int dump_stage(struct session *s)
     if (result == EXIT_OK && s->o.dump != DUMP_SERIES) {
         struct analysis analysis;
         struct buf text = {0};
-        struct analyse_settings settings = {s->o.capacity_bytes, s->o.what_ifs, s->o.n_what_ifs};
-        analyse(&analysis, &set, &settings);
+        find_verdicts(s, &analysis, &set);
         if (s->o.dump == DUMP_VERDICTS)
             dump_verdicts(&text, &analysis);
         else

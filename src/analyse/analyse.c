@@ -82,6 +82,7 @@ void analyse(struct analysis *out, const struct series_set *set, const struct an
         out->n_runs++;
     }
     free(digest);
+    out->ids_hidden = settings->hide_ids;
     ranks_fill(out);
     overall(out);
     if (out->n_runs > 0) {

@@ -14,6 +14,7 @@ struct analyse_settings {
     double capacity_bytes;                /* --capacity [B]; NAN: from the logs */
     const struct what_if_change *what_if; /* n_what_if of --what-if */
     size_t n_what_if;
+    bool hide_ids; /* no sentence names a sample */
 };
 
 /* The series must outlive the analysis. out is released with analysis_release. */

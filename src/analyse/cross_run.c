@@ -18,6 +18,7 @@ struct comparison {
     struct failed_run *runs; /* n failures that count, in run order */
     size_t n;
     size_t n_failures; /* before those of a repeated seed were left out */
+    bool ids_hidden;   /* samples are not named */
     bool all_seeds;    /* every counted failure has a seed, no two the same */
     double low, high;  /* failing steps */
     double p_step;     /* NAN unknown */
@@ -143,13 +144,14 @@ static void put_batch(struct buf *b, const struct comparison *c, const char *nou
         return;
     }
     if (t->by == BY_BATCH_HASH) {
-        buf_printf(b, "the same batch %s failed in %.0f of %.0f %s", t->shared[0], t->agree, t->of, noun);
+        buf_printf(b, "the same batch%s%s failed in %.0f of %.0f %s", c->ids_hidden ? "" : " ",
+                   c->ids_hidden ? "" : t->shared[0], t->agree, t->of, noun);
         return;
     }
-    buf_printf(b, "the same sample%s ", t->n_shared > 1 ? "s" : "");
-    for (size_t i = 0; i < t->n_shared && i < 3; i++)
-        buf_printf(b, "%s%s", i ? ", " : "", t->shared[i]);
-    if (t->n_shared > 3)
+    buf_printf(b, "the same sample%s", t->n_shared > 1 ? "s" : "");
+    for (size_t i = 0; i < t->n_shared && i < 3 && !c->ids_hidden; i++)
+        buf_printf(b, "%s%s", i ? ", " : " ", t->shared[i]);
+    if (t->n_shared > 3 && !c->ids_hidden)
         buf_printf(b, " and %zu more", t->n_shared - 3);
     buf_printf(b, " %s in the failing batch of %.0f of %.0f %s", t->n_shared > 1 ? "were" : "was", t->agree,
                t->of, noun);
@@ -187,10 +189,12 @@ static void put_untestable(struct buf *b, const struct comparison *c)
     }
 }
 
-static void put_neither(struct buf *b, const struct content *t)
+static void put_neither(struct buf *b, const struct comparison *c)
 {
+    const struct content *t = &c->content;
     if (t->agree > 1 && t->by != BY_SHAPE) {
-        buf_printf(b, "; %.0f of the batches share %s, as unrelated ones may", t->agree, t->shared[0]);
+        buf_printf(b, "; %.0f of the batches share %s, as unrelated ones may", t->agree,
+                   c->ids_hidden ? "a sample" : t->shared[0]);
         put_chance(b, t->p);
     } else if (t->passed_before) {
         buf_puts(b, "; what their batches share had passed earlier in the same run");
@@ -228,7 +232,7 @@ static const char *sentence(struct arena *a, const struct comparison *c, enum cr
     case CROSS_NEITHER:
         buf_printf(&b, "%zu failing %s died ", c->n, noun);
         put_steps(&b, c);
-        put_neither(&b, &c->content);
+        put_neither(&b, c);
         break;
     }
     if (says != CROSS_NOT_TESTABLE && c->n_failures < c->n_jobs)
@@ -283,7 +287,7 @@ static size_t copies(const struct analysis *a)
 void cross_run(struct analysis *a)
 {
     struct job *jobs;
-    struct comparison c = {.n_jobs = jobs_find(&jobs, &a->arena, a)};
+    struct comparison c = {.n_jobs = jobs_find(&jobs, &a->arena, a), .ids_hidden = a->ids_hidden};
     struct cross_run *x = &a->cross;
     c.jobs = jobs;
     *x = (struct cross_run){.runs_total = (double)c.n_jobs,

@@ -197,6 +197,17 @@ static const char *whole_path(const char *path, struct arena *a)
     return whole;
 }
 
+/* The folder that holds the homes, or one above: names relative to it would begin with a user's name, and
+ * not look like it. */
+static bool above_homes(const char *path, size_t n)
+{
+    static const char *const homes[] = {"/home/", "/Users/"};
+    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++)
+        if (n <= strlen(homes[i]) && strncmp(path, homes[i], n) == 0)
+            return true;
+    return false;
+}
+
 /* The folders that all inputs share say nothing of the logs, and who the user is. */
 static void name_inputs(struct input_list *list, struct arena *a)
 {
@@ -217,6 +228,8 @@ static void name_inputs(struct input_list *list, struct arena *a)
             same++;
         common = folder(first, same);
     }
+    if (first && above_homes(first, common))
+        common = 0;
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->items[i].path, "-") != 0)
             list->items[i].name += common;

@@ -52,6 +52,9 @@ static const struct word words_dump[] = {{"rows", DUMP_ROWS},
 static const struct word words_colour[] = {
     {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}};
 
+static const struct word words_redact[] = {
+    {"none", REDACT_NONE}, {"paths", REDACT_PATHS}, {"all", REDACT_ALL}};
+
 #define WORDS(table) table, sizeof table / sizeof table[0]
 
 /* Levenshtein's distance of two short words. */
@@ -279,6 +282,10 @@ static const char *parse_value(struct options *o, enum option_id id, const char 
         why = word_value(&value, "color", str_of(arg), WORDS(words_colour), a);
         o->colour = (enum colour)value;
         return why;
+    case OPT_REDACT:
+        why = word_value(&value, "redact", str_of(arg), WORDS(words_redact), a);
+        o->redact = (enum redact)value;
+        return why;
     case OPT_MAP:
         why = normalise_map(&o->maps[o->n_maps++], arg, a);
         return why ? arena_printf(a, "--map: %s", why) : NULL;
@@ -358,7 +365,7 @@ static bool changes_result(enum option_id id)
 {
     return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY ||
            id == OPT_WHAT_IF || id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY ||
-           id == OPT_PLOTS;
+           id == OPT_PLOTS || id == OPT_REDACT;
 }
 
 static enum option_id option_of(int value)
@@ -407,7 +414,7 @@ static const char *check_together(const struct options *o)
 
 static void set_defaults(struct options *o, int argc, struct arena *a)
 {
-    *o = (struct options){.parts = PART_ALL, .light = true, .dark = true};
+    *o = (struct options){.parts = PART_ALL, .light = true, .dark = true, .redact = REDACT_PATHS};
     o->step_from = o->step_to = o->capacity_bytes = NAN;
     o->maps = arena_alloc(a, (size_t)argc * sizeof *o->maps);
     o->what_ifs = arena_alloc(a, (size_t)argc * sizeof *o->what_ifs);

@@ -5,6 +5,7 @@
 #ifndef OOMREPORT_CLI_OPTIONS_H
 #define OOMREPORT_CLI_OPTIONS_H
 
+#include "analyse/redact.h"
 #include "analyse/what_if.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -64,6 +65,7 @@ struct options {
     enum convert_format to;
     enum dump_stage dump;
     enum colour colour;
+    enum redact redact;
     const char *const *inputs; /* n_inputs operands, as given */
     size_t n_inputs;
     struct str *given; /* n_given options that change the result, "name = value", in the order given */

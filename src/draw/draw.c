@@ -90,18 +90,31 @@ const struct picture *gallery_find(const struct gallery *g, const char *name)
     return NULL;
 }
 
+static void dump(struct buf *out, const struct analysis *a, const struct plot *plot, double width,
+                 double height)
+{
+    struct arena arena = {0};
+    struct canvas c;
+    struct picture p = {.name = plot->name};
+    canvas_init(&c, &arena, NULL, width, height);
+    if (plot->draw(&c, a, &p)) {
+        buf_printf(out, "plot %s %.0fx%.0f\n  title: %s\n  alt: %s\n  caption: %s\n", p.name, c.width,
+                   c.height, p.title ? p.title : "", p.alt ? p.alt : "", p.caption ? p.caption : "");
+        canvas_print(out, &c);
+    }
+    arena_release(&arena);
+}
+
+static bool card(struct canvas *c, const struct analysis *a, struct picture *p)
+{
+    card_draw(c, a, p);
+    return true;
+}
+
 void draw_dump(struct buf *out, const struct analysis *a)
 {
-    for (size_t i = 0; i < PLOTS; i++) {
-        struct arena arena = {0};
-        struct canvas c;
-        struct picture p = {.name = plots[i].name};
-        canvas_init(&c, &arena, NULL, PLOT_WIDTH, PLOT_HEIGHT);
-        if (plots[i].draw(&c, a, &p)) {
-            buf_printf(out, "plot %s %.0fx%.0f\n  title: %s\n  alt: %s\n  caption: %s\n", p.name, c.width,
-                       c.height, p.title, p.alt, p.caption);
-            canvas_print(out, &c);
-        }
-        arena_release(&arena);
-    }
+    static const struct plot verdict = {"verdict", card};
+    for (size_t i = 0; i < PLOTS; i++)
+        dump(out, a, &plots[i], PLOT_WIDTH, PLOT_HEIGHT);
+    dump(out, a, &verdict, CARD_WIDTH, CARD_HEIGHT);
 }

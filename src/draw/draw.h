@@ -40,7 +40,7 @@ struct draw_settings {
 int draw_all(struct gallery *out, const struct analysis *a, const struct draw_settings *settings);
 void gallery_release(struct gallery *g);
 const struct picture *gallery_find(const struct gallery *g, const char *name);
-/* --dump=plots: what would be drawn, as text (title, axes, series of points, marks). */
+/* --dump=plots: what would be drawn, the card last, as text (title, axes, series of points, marks). */
 void draw_dump(struct buf *out, const struct analysis *a);
 
 #endif

@@ -101,9 +101,9 @@ static const char *ids_text(struct canvas *c, const char *ids, const struct cros
 static const char *batch_text(struct canvas *c, const struct run_report *r, const struct cross_run *x)
 {
     const struct failure *f = &r->failure;
-    if (f->batch_ids && *f->batch_ids)
+    if (f->batch_ids && *f->batch_ids && !f->ids_hidden)
         return ids_text(c, f->batch_ids, x);
-    if (f->batch_hash && *f->batch_hash)
+    if (f->batch_hash && *f->batch_hash && !f->ids_hidden)
         return arena_printf(c->arena, "batch %s", canvas_visible(c, str_of(f->batch_hash), 12, 110));
     if (!isnan(f->batch_size) && !isnan(f->max_len))
         return arena_printf(c->arena, "%s x %s", plot_say_number(c->arena, f->batch_size),

@@ -181,6 +181,7 @@ struct failure {
     double batch_size, max_len, tokens, height, width;
     const char *batch_ids;  /* CSV form, or NULL */
     const char *batch_hash; /* or NULL */
+    bool ids_hidden;        /* ids and hash may be compared, not shown (--redact all) */
     double requested_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes, this_process_bytes;
     double other_process_bytes;
     const struct process_use *processes; /* n_processes */
@@ -368,6 +369,7 @@ struct analysis {
     size_t n_quality;
     struct what_if_answer *what_if; /* n_what_if, in the order asked; of the lead run */
     size_t n_what_if;
+    bool ids_hidden; /* sample ids and hashes may be compared, not shown (--redact all) */
 };
 
 /* The words of report.json: "leak", "step", "at-risk", "cannot tell", … SUB_NONE gives NULL. */

@@ -339,7 +339,7 @@ const char *facts_where(struct arena *a, const struct analysis *an, const struct
         buf_printf(&b, " of %zu", an->n_ranks);
     if (died && r->failure.phase)
         buf_printf(&b, ", %s", r->failure.phase);
-    if (died && r->failure.batch_ids && *r->failure.batch_ids)
+    if (died && r->failure.batch_ids && *r->failure.batch_ids && !r->failure.ids_hidden)
         buf_printf(&b, ", batch %s", words_batch(a, r->failure.batch_ids));
     const char *text = arena_strndup(a, b.p, b.n);
     buf_release(&b);

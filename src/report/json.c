@@ -65,7 +65,7 @@ static void put_cross(struct json *j, const struct analysis *an)
     json_bool(j, "reproducible", c->batch_reproducible);
     json_text(j, "by", batch_by_name(c->by));
     json_open_flat(j, "shared_ids", '[');
-    for (size_t i = 0; i < c->n_shared_ids; i++)
+    for (size_t i = 0; i < c->n_shared_ids && !an->ids_hidden; i++)
         json_text(j, NULL, c->shared_ids[i]);
     json_close(j, ']');
     json_number(j, "p_chance", c->p_chance);

@@ -56,8 +56,8 @@ static void put_failure(struct json *j, const struct run_report *r)
     json_whole(j, "tokens", f->tokens);
     json_whole(j, "height", f->height);
     json_whole(j, "width", f->width);
-    put_ids(j, "batch_ids", f->batch_ids);
-    json_text(j, "batch_hash", f->batch_hash);
+    put_ids(j, "batch_ids", f->ids_hidden ? NULL : f->batch_ids);
+    json_text(j, "batch_hash", f->ids_hidden ? NULL : f->batch_hash);
     json_close(j, '}');
     json_whole(j, "requested_bytes", f->requested_bytes);
     json_whole(j, "free_bytes", f->free_bytes);

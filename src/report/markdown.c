@@ -166,7 +166,9 @@ static void runs(struct md *m)
         cell(m, words_short(&m->a, r->run ? r->run : "", 60));
         cell(m, isnan(r->seed) ? "" : words_number(&m->a, r->seed));
         cell(m, r->has_failure && !isnan(r->failure.step) ? words_number(&m->a, r->failure.step) : "");
-        cell(m, r->has_failure && r->failure.batch_ids ? words_batch(&m->a, r->failure.batch_ids) : "");
+        cell(m, r->has_failure && r->failure.batch_ids && !r->failure.ids_hidden
+                    ? words_batch(&m->a, r->failure.batch_ids)
+                    : "");
         cell(m, words_bytes(&m->a, facts_peak(r, &what)));
         cell(m, outcome_name(r->outcome));
         buf_putc(m->out, '\n');

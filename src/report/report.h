@@ -22,10 +22,11 @@ enum report_part {
 };
 
 struct report_settings {
-    unsigned parts;            /* of enum report_part */
-    const char *label;         /* --label, or NULL: from the runs */
-    const char *templates_dir; /* --templates, or NULL */
-    const char *timestamp;     /* printed as creation time, or NULL */
+    unsigned parts;              /* of enum report_part */
+    const char *label;           /* --label, or NULL: from the runs */
+    const char *templates_dir;   /* --templates, or NULL */
+    const char *templates_shown; /* the same as the page names it, or NULL */
+    const char *timestamp;       /* printed as creation time, or NULL */
     bool force;
     const struct str
         *settings_lines; /* n_settings "name = value" lines in force, for the page's last section */

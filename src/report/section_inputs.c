@@ -44,8 +44,8 @@ bool section_inputs(struct page *p, struct tnode *root)
     struct tnode *set = s->n_settings ? tnode_item(a, root, "set") : NULL;
     for (size_t i = 0; i < s->n_settings; i++)
         tnode_str(a, tnode_item(a, set, "settings"), "line", s->settings_lines[i]);
-    if (s->templates_dir)
-        tnode_text(a, tnode_item(a, root, "templates"), "dir", s->templates_dir);
+    if (s->templates_shown)
+        tnode_text(a, tnode_item(a, root, "templates"), "dir", s->templates_shown);
     if (p->without_dark)
         tnode_item(a, root, "lighter");
     tnode_text(a, root, "version", OOMREPORT_VERSION);

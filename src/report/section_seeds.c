@@ -18,7 +18,8 @@ static void put_run(struct page *p, struct tnode *root, const struct run_report 
     page_cell_number(p, row, "step", f ? f->step : NAN);
     page_cell_number(p, row, "epoch", f ? f->epoch : NAN);
     tnode_text(a, row, "batch",
-               f && f->batch_ids    ? words_batch(a, f->batch_ids)
+               f && f->ids_hidden   ? "not shown"
+               : f && f->batch_ids  ? words_batch(a, f->batch_ids)
                : f && f->batch_hash ? words_short(a, f->batch_hash, 16)
                                     : "\xE2\x80\x93");
     tnode_text(a, row, "shape", shape ? shape : "\xE2\x80\x93");
