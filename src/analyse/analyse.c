@@ -8,6 +8,7 @@
 #include "analyse/say.h"
 #include "analyse/stats.h"
 #include "analyse/tables.h"
+#include "analyse/traits.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -54,6 +55,7 @@ static struct what_if_answer *run(struct analysis *a, struct run_report *out, co
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         rules[i](&c);
     decide(&c);
+    traits_fill(out, &a->arena);
     quality_run(a, &c);
     struct what_if_answer *answers =
         settings->n_what_if ? what_if_run(&c, settings->what_if, settings->n_what_if) : NULL;

@@ -1,46 +1,24 @@
 #include "analyse/cross_content.h"
 #include "analyse/cross_null.h"
 #include "analyse/cross_shape.h"
+#include "analyse/traits.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    ORDER_ROWS = 4096, /* rows looked at to compare orders */
-    ORDER_LEAST = 5,   /* common steps needed */
+    ORDER_LEAST = 5, /* common steps needed */
     DISTINCT_ROWS = 1 << 20
 };
 
-static const struct event *last_failure_event(const struct series *s)
-{
-    for (size_t i = s ? s->n_events : 0; i > 0; i--)
-        if (s->events[i - 1].kind == EVENT_OOM || s->events[i - 1].kind == EVENT_KILL)
-            return &s->events[i - 1];
-    return NULL;
-}
-
 struct failed_run failed_run_of(const struct run_report *r)
 {
-    struct failed_run f = {.r = r, .seed = r->seed, .step = r->has_failure ? r->failure.step : NAN};
-    const struct series *s = r->series;
-    const struct event *e = last_failure_event(s);
-    f.row = e ? e->row : s ? s->rows : 0;
-    if (r->has_failure) {
-        f.ids = str_of(r->failure.batch_ids);
-        f.hash = str_of(r->failure.batch_hash);
-    }
-    if (f.ids.n == 0 && e)
-        f.ids = record_text(&e->rec, F_BATCH_IDS);
-    if (f.hash.n == 0 && e)
-        f.hash = record_text(&e->rec, F_BATCH_HASH);
-    if (isnan(f.step))
-        f.step = e && record_has(&e->rec, F_STEP) ? record_number(&e->rec, F_STEP) : r->last_step;
-    /* the failing step may have been logged before it died */
-    if (f.ids.n == 0 && f.hash.n == 0 && s && e && e->row > 0 && s->col[F_STEP] &&
-        column_at(s->col[F_STEP], e->row - 1) == f.step)
-        f.ids = series_ids(s, e->row - 1);
-    return f;
+    return (struct failed_run){.r = r,
+                               .seed = r->seed,
+                               .step = r->traits.failing_step,
+                               .ids = r->traits.failing_ids,
+                               .hash = r->traits.failing_hash};
 }
 
 /* --- ids --- */
@@ -64,40 +42,13 @@ static int by_id_then_run(const void *x, const void *y)
     return c ? c : (a->run > b->run) - (a->run < b->run);
 }
 
-/* Splits "a;b\;c" into ids; returns how many there are. out may be NULL. */
-static size_t split_ids(struct id_of *out, struct arena *a, struct str csv, size_t run)
-{
-    size_t n = 0, start = 0;
-    struct buf b = {0};
-    for (size_t i = 0; i <= csv.n; i++) {
-        if (i < csv.n && csv.p[i] == '\\' && i + 1 < csv.n) {
-            buf_putc(&b, csv.p[++i]);
-        } else if (i < csv.n && csv.p[i] != ';') {
-            buf_putc(&b, csv.p[i]);
-        } else if (i > start) {
-            if (out)
-                out[n] = (struct id_of){arena_str(a, buf_view(&b)), run, false};
-            n++;
-            buf_clear(&b);
-            start = i + 1;
-        } else {
-            start = i + 1;
-        }
-    }
-    buf_release(&b);
-    return n;
-}
-
 /* Steps of one epoch: as logged, else from where epochs began, else all steps seen by any run. */
 static double epoch_steps(const struct failed_run *runs, size_t n)
 {
     double logged = NAN, seen = 1;
     for (size_t i = 0; i < n; i++) {
         const struct run_report *r = runs[i].r;
-        if (r->series && !isnan(series_meta(r->series, F_STEPS_PER_EPOCH)))
-            logged = fmax(logged, series_meta(r->series, F_STEPS_PER_EPOCH));
-        for (size_t k = 1; k < r->n_epochs_at; k++)
-            logged = fmax(logged, r->epochs_at[k].from - r->epochs_at[k - 1].from);
+        logged = fmax(logged, r->traits.epoch_steps);
         double last = fmax(r->last_step, runs[i].step);
         if (!isnan(last))
             seen = fmax(seen, last - (isnan(r->first_step) ? 0 : r->first_step) + 1);
@@ -124,22 +75,13 @@ static size_t runs_of_id(const struct id_of *ids, size_t n, size_t i, size_t *ne
 
 /* Marks those of the failing batch's ids, n of them in order, that an earlier step of the run lived through.
  * Only the rows with the largest figures and the last ones are known by their ids. */
-static void mark_passed(struct id_of *ids, size_t n, struct arena *a, const struct failed_run *f)
+static void mark_passed(struct id_of *ids, size_t n, const struct run_traits *t)
 {
-    const struct series *s = f->r->series;
-    for (size_t k = 0; s && k < s->n_kept; k++) {
-        size_t row = s->kept[k].row, m = split_ids(NULL, a, s->kept[k].ids, 0);
-        if (row >= f->row ||
-            (row + 1 == f->row && s->col[F_STEP] && column_at(s->col[F_STEP], row) == f->step))
-            continue;
-        struct id_of *seen = mem_zero(m + 1, sizeof *seen);
-        split_ids(seen, a, s->kept[k].ids, 0);
-        for (size_t i = 0; i < m; i++) {
-            struct id_of *hit = n ? bsearch(&seen[i], ids, n, sizeof *ids, by_id) : NULL;
-            if (hit)
-                hit->passed = true;
-        }
-        free(seen);
+    for (size_t k = 0; k < t->n_passed_ids; k++) {
+        struct id_of key = {t->passed_ids[k], 0, false};
+        struct id_of *hit = n ? bsearch(&key, ids, n, sizeof *ids, by_id) : NULL;
+        if (hit)
+            hit->passed = true;
     }
 }
 
@@ -149,19 +91,27 @@ static struct id_of *ids_of_failures(size_t *total, size_t *largest, struct aren
 {
     size_t most = 0, at = 0;
     *largest = 0;
-    for (size_t i = 0; i < n; i++)
-        most += split_ids(NULL, a, runs[i].ids, i);
+    struct str **of = mem_zero(n + 1, sizeof *of);
+    size_t *count = mem_zero(n + 1, sizeof *count);
+    for (size_t i = 0; i < n; i++) {
+        of[i] = traits_ids(&count[i], a, runs[i].ids);
+        most += count[i];
+        *largest = count[i] > *largest ? count[i] : *largest;
+    }
     struct id_of *ids = mem_zero(most + 1, sizeof *ids);
     for (size_t i = 0; i < n; i++) {
-        size_t k = split_ids(ids + at, a, runs[i].ids, i), once = 0;
-        *largest = k > *largest ? k : *largest;
-        qsort(ids + at, k, sizeof *ids, by_id);
-        for (size_t j = 0; j < k; j++)
+        size_t once = 0;
+        for (size_t j = 0; j < count[i]; j++)
+            ids[at + j] = (struct id_of){of[i][j], i, false};
+        qsort(ids + at, count[i], sizeof *ids, by_id);
+        for (size_t j = 0; j < count[i]; j++)
             if (j == 0 || !str_eq(ids[at + j].id, ids[at + once - 1].id))
                 ids[at + once++] = ids[at + j];
-        mark_passed(ids + at, once, a, &runs[i]);
+        mark_passed(ids + at, once, &runs[i].r->traits);
         at += once;
     }
+    free(of);
+    free(count);
     qsort(ids, at, sizeof *ids, by_id_then_run);
     *total = at;
     return ids;
@@ -210,52 +160,13 @@ static void compare_ids(struct content *out, struct arena *a, const struct faile
 
 /* --- hash --- */
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* Distinct batches that the run with the most of them logged. */
 static double distinct_batches(const struct failed_run *runs, size_t n)
 {
     double most = 1;
-    for (size_t i = 0; i < n; i++) {
-        const struct series *s = runs[i].r->series;
-        if (!s || !s->content)
-            continue;
-        size_t rows = s->rows < DISTINCT_ROWS ? s->rows : DISTINCT_ROWS, distinct = 0;
-        double *v = mem_zero(rows + 1, sizeof *v);
-        column_read(s->content, 0, rows, v);
-        size_t known = 0;
-        for (size_t k = 0; k < rows; k++)
-            if (!isnan(v[k]))
-                v[known++] = v[k];
-        qsort(v, known, sizeof *v, by_value);
-        for (size_t k = 0; k < known; k++)
-            distinct += k == 0 || v[k] != v[k - 1];
-        free(v);
-        most = fmax(most, (double)distinct);
-    }
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, runs[i].r->traits.distinct_batches);
     return most;
-}
-
-/* True when an earlier step of the run lived through a batch of the same hash. */
-static bool batch_passed(const struct failed_run *f)
-{
-    const struct series *s = f->r->series;
-    double code = series_content_code(f->hash), v[COLUMN_BLOCK];
-    size_t rows = s && s->content ? s->rows < f->row ? s->rows : f->row : 0;
-    if (rows > 0 && s->col[F_STEP] && column_at(s->col[F_STEP], rows - 1) == f->step)
-        rows--;
-    for (size_t row = 0; row < rows; row += COLUMN_BLOCK) {
-        size_t n = rows - row < COLUMN_BLOCK ? rows - row : COLUMN_BLOCK;
-        column_read(s->content, row, n, v);
-        for (size_t i = 0; i < n; i++)
-            if (v[i] == code)
-                return true;
-    }
-    return false;
 }
 
 static void compare_hashes(struct content *out, struct arena *a, const struct failed_run *runs, size_t n)
@@ -263,7 +174,7 @@ static void compare_hashes(struct content *out, struct arena *a, const struct fa
     struct id_of *hash = mem_zero(n + 1, sizeof *hash);
     size_t agree = 1, next, at = 0;
     for (size_t i = 0; i < n; i++)
-        hash[i] = (struct id_of){runs[i].hash, i, batch_passed(&runs[i])};
+        hash[i] = (struct id_of){runs[i].hash, i, runs[i].r->traits.hash_passed};
     qsort(hash, n, sizeof *hash, by_id_then_run);
     for (size_t i = 0; i < n; i = next) {
         size_t k = runs_of_id(hash, n, i, &next);
@@ -314,25 +225,16 @@ void content_compare(struct content *out, struct arena *a, const struct failed_r
 
 int same_order(const struct run_report *x, const struct run_report *y)
 {
-    const struct series *a = x->series, *b = y->series;
-    if (!a || !b || !a->content || !b->content || !a->col[F_STEP] || !b->col[F_STEP])
-        return -1;
-    size_t na = a->rows < ORDER_ROWS ? a->rows : ORDER_ROWS, nb = b->rows < ORDER_ROWS ? b->rows : ORDER_ROWS;
-    double *v = mem_zero(2 * (na + nb) + 1, sizeof *v), *ca = v + na, *sb = ca + na, *cb = sb + nb;
-    series_read(a, F_STEP, 0, na, v);
-    column_read(a->content, 0, na, ca);
-    series_read(b, F_STEP, 0, nb, sb);
-    column_read(b->content, 0, nb, cb);
+    const struct run_traits *a = &x->traits, *b = &y->traits;
     size_t compared = 0, alike = 0;
-    for (size_t i = 0, k = 0; i < na; i++) {
-        while (k < nb && !(sb[k] >= v[i]))
+    for (size_t i = 0, k = 0; i < a->n_order; i++) {
+        while (k < b->n_order && !(b->order_step[k] >= a->order_step[i]))
             k++;
-        if (k < nb && sb[k] == v[i] && !isnan(ca[i]) && !isnan(cb[k])) {
+        if (k < b->n_order && b->order_step[k] == a->order_step[i]) {
             compared++;
-            alike += ca[i] == cb[k];
+            alike += a->order_code[i] == b->order_code[k];
         }
     }
-    free(v);
     if (compared < ORDER_LEAST)
         return -1;
     return (double)alike >= 0.9 * (double)compared;

@@ -17,7 +17,6 @@ struct failed_run {
     const struct run_report *r;
     double seed, step;    /* NAN unknown */
     struct str ids, hash; /* of the failing batch; {NULL, 0} unknown */
-    size_t row;           /* rows of its series before the failure */
 };
 
 struct content {

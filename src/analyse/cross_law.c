@@ -1,13 +1,11 @@
 #include "analyse/cross_law.h"
 
 #include "analyse/say.h"
-#include "analyse/stats.h"
 
 #include <math.h>
 
 enum {
-    ROWS = 4096, /* looked at in a run */
-    LEAST = 8    /* rows to tell a fixed part by */
+    LEAST = 8 /* rows to tell a fixed part by */
 };
 
 /* What a run of one batch size needs. */
@@ -22,36 +20,13 @@ struct size_group {
     double n;      /* rows */
 };
 
-static bool train_row(double phase)
-{
-    return phase == PHASE_TRAIN;
-}
-
-/* Median of a column over train rows; first ROWS of them. */
-static double median_of(const struct series *s, enum field field)
-{
-    double kept[ROWS], block[COLUMN_BLOCK], phase[COLUMN_BLOCK];
-    size_t got = 0;
-    if (!s || !series_has(s, field))
-        return NAN;
-    for (size_t row = 0; row < s->rows && got < ROWS; row += COLUMN_BLOCK) {
-        size_t n = s->rows - row < COLUMN_BLOCK ? s->rows - row : COLUMN_BLOCK;
-        series_read(s, field, row, n, block);
-        series_read(s, F_PHASE, row, n, phase);
-        for (size_t i = 0; i < n && got < ROWS; i++)
-            if (isfinite(block[i]) && train_row(phase[i]))
-                kept[got++] = block[i];
-    }
-    return stats_median(kept, got);
-}
-
 static struct size_group group_of(const struct run_report *r)
 {
     struct size_group g = {.r = r,
-                           .batch = median_of(r->series, F_BATCH_SIZE),
-                           .len = median_of(r->series, F_MAX_LEN),
-                           .floor = median_of(r->series, F_ALLOCATED),
-                           .need = median_of(r->series, F_PEAK),
+                           .batch = r->traits.typical_batch,
+                           .len = r->traits.typical_len,
+                           .floor = r->traits.typical_floor,
+                           .need = r->traits.typical_peak,
                            .fixed = NAN,
                            .n = r->steps};
     const struct failure *f = &r->failure;

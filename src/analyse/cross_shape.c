@@ -12,7 +12,7 @@ struct measure {
     enum field f[3]; /* product of these; F_COUNT: none */
 };
 
-static const struct measure MEASURES[] = {
+static const struct measure MEASURES[SHAPE_MEASURES] = {
     {"tokens", {F_TOKENS, F_COUNT, F_COUNT}},
     {"batch x max_len", {F_BATCH_SIZE, F_MAX_LEN, F_COUNT}},
     {"batch x pixels", {F_BATCH_SIZE, F_HEIGHT, F_WIDTH}},
@@ -47,13 +47,6 @@ static double failing_size(const struct run_report *r, const struct measure *m)
     return v;
 }
 
-/* How the failing batch stands among its run's batches of its phase that went before. */
-struct standing {
-    double n, as_large; /* batches logged; those at least as large */
-    double records;     /* batches larger than all before them */
-    bool varies;
-};
-
 static void standing_add(struct standing *g, double v, double size, double *least, double *most)
 {
     g->n++;
@@ -63,9 +56,8 @@ static void standing_add(struct standing *g, double v, double size, double *leas
     *most = fmax(*most, v);
 }
 
-static struct standing stand(const struct failed_run *f, const struct measure *m)
+static struct standing stand(const struct run_report *r, const struct measure *m)
 {
-    const struct run_report *r = f->r;
     const struct series *s = r->series;
     struct standing g = {0};
     double size = failing_size(r, m), block[COLUMN_BLOCK], part[COLUMN_BLOCK], phase[COLUMN_BLOCK];
@@ -91,6 +83,12 @@ static struct standing stand(const struct failed_run *f, const struct measure *m
     return g;
 }
 
+void shape_stand(struct run_report *r)
+{
+    for (size_t m = 0; m < SHAPE_MEASURES; m++)
+        r->traits.standing[m] = stand(r, &MEASURES[m]);
+}
+
 /* Batches in a random order set about ln n + 0.58 records; three times as many are an order of size. */
 static bool told(const struct standing *g)
 {
@@ -102,7 +100,7 @@ bool shape_compare(struct content *out, const struct failed_run *runs, size_t n,
     for (size_t m = 0; m < sizeof MEASURES / sizeof MEASURES[0]; m++) {
         double worst = 0;
         for (size_t i = 0; i < n && !isnan(worst); i++) {
-            struct standing g = stand(&runs[i], &MEASURES[m]);
+            struct standing g = runs[i].r->traits.standing[m];
             worst = told(&g) ? fmax(worst, (g.as_large + 1) / (g.n + 1)) : NAN;
         }
         if (isnan(worst))
@@ -127,7 +125,7 @@ double shape_largest_chance(const struct failed_run *runs, const bool *which, si
         for (size_t i = 0; i < n && all; i++) {
             if (!which[i])
                 continue;
-            struct standing g = stand(&runs[i], &MEASURES[m]);
+            struct standing g = runs[i].r->traits.standing[m];
             all = told(&g);
             p *= g.as_large > 0 ? 1 : 1 / (g.n + 1);
             k++;

@@ -8,6 +8,8 @@
 
 #include "analyse/cross_content.h"
 
+/* Fills r->traits.standing: how the failing batch stands by each measure of size. */
+void shape_stand(struct run_report *r);
 /* Compares n >= 2 failures by the rank of their batch's size; false, and out as it was, where the
  * shapes do not tell. step_repeats raises the bar. */
 bool shape_compare(struct content *out, const struct failed_run *runs, size_t n, bool step_repeats);

@@ -10,16 +10,6 @@ enum {
     STOPPED_WITHIN = 2 /* steps */
 };
 
-/* Time of the event that ended the run [s]; NAN unknown. */
-static double end_time(const struct run_report *r)
-{
-    const struct series *s = r->series;
-    for (size_t i = s ? s->n_events : 0; i > 0; i--)
-        if (s->events[i - 1].kind == EVENT_OOM || s->events[i - 1].kind == EVENT_KILL)
-            return record_number(&s->events[i - 1].rec, F_TIME);
-    return NAN;
-}
-
 static bool has_failed(const struct run_report *r)
 {
     return r->outcome == OUTCOME_OOM || r->outcome == OUTCOME_KILLED;
@@ -35,7 +25,8 @@ static bool before(const struct run_report *x, const struct run_report *y, bool 
 {
     if (x->outcome != y->outcome)
         return x->outcome == OUTCOME_OOM;
-    double a = by_time ? end_time(x) : x->failure.step, b = by_time ? end_time(y) : y->failure.step;
+    double a = by_time ? x->traits.end_time : x->failure.step,
+           b = by_time ? y->traits.end_time : y->failure.step;
     if (isnan(a) || isnan(b))
         return !isnan(a) && isnan(b);
     return a < b;
@@ -45,7 +36,7 @@ static long first_to_fail(const struct analysis *a, const struct job *j)
 {
     bool by_time = true;
     for (size_t i = j->first; i < j->first + j->n; i++)
-        if (has_failed(&a->runs[i]) && isnan(end_time(&a->runs[i])))
+        if (has_failed(&a->runs[i]) && isnan(a->runs[i].traits.end_time))
             by_time = false;
     long first = JOB_NONE;
     for (size_t i = j->first; i < j->first + j->n; i++)
@@ -69,23 +60,6 @@ size_t jobs_find(struct job **out, struct arena *arena, const struct analysis *a
     return n;
 }
 
-double run_peak(const struct run_report *r)
-{
-    static const enum field order[] = {F_PEAK, F_PEAK_RESERVED, F_DEVICE_USED, F_ALLOCATED, F_RESERVED};
-    double block[COLUMN_BLOCK], most = NAN;
-    const struct series *s = r->series;
-    for (size_t k = 0; s && k < sizeof order / sizeof order[0] && isnan(most); k++) {
-        if (!series_has(s, order[k]))
-            continue;
-        for (size_t row = 0; row < s->rows; row += COLUMN_BLOCK) {
-            size_t n = s->rows - row < COLUMN_BLOCK ? s->rows - row : COLUMN_BLOCK;
-            series_read(s, order[k], row, n, block);
-            most = fmax(most, stats_max(block, n, NULL));
-        }
-    }
-    return most;
-}
-
 void ranks_fill(struct analysis *a)
 {
     struct job *jobs;
@@ -101,7 +75,7 @@ void ranks_fill(struct analysis *a)
     a->n_ranks = a->n_runs;
     for (size_t i = 0; i < a->n_runs; i++) {
         const struct run_report *r = &a->runs[i];
-        double peak = run_peak(r);
+        double peak = r->traits.peak_bytes;
         a->ranks[i] =
             (struct rank_row){.run = r->run,
                               .rank = r->rank,
@@ -115,7 +89,7 @@ void ranks_fill(struct analysis *a)
 
 static double peak_of(const struct analysis *a, size_t i)
 {
-    return a->ranks && i < a->n_ranks ? a->ranks[i].peak_bytes : run_peak(&a->runs[i]);
+    return a->ranks && i < a->n_ranks ? a->ranks[i].peak_bytes : a->runs[i].traits.peak_bytes;
 }
 
 long rank_out_of_line(double *by, const struct analysis *a, const struct job *j)

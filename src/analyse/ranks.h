@@ -24,10 +24,6 @@ bool ranks_of_one_job(const struct run_report *a, const struct run_report *b);
  * event where all failed ranks have one, else by step, else by rank. */
 size_t jobs_find(struct job **out, struct arena *arena, const struct analysis *a);
 
-/* The largest memory figure of a run [B]: peak, else peak reserved, device used, allocated,
- * reserved, whichever is logged first in that order; NAN when none is. */
-double run_peak(const struct run_report *r);
-
 /* Fills a->ranks and a->n_ranks with a line for each rank, when some job has two or more. */
 void ranks_fill(struct analysis *a);
 

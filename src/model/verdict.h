@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "model/series.h"
+#include "model/traits.h"
 
 enum cause {
     CAUSE_LEAK,
@@ -304,6 +305,7 @@ struct run_report {
     size_t n_holders;
     bool has_blame;
     struct blame blame;
+    struct run_traits traits;
 };
 
 enum cross_says {

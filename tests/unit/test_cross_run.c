@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "analyse/cross_run.h"
+#include "analyse/traits.h"
 #include "base/buf.h"
 #include <math.h>
 #include <stdio.h>
@@ -80,8 +81,10 @@ static void fails(struct run_report *r, const char *ids, double tokens)
 
 static void seal(struct bench *b)
 {
-    for (size_t i = 0; i < b->a.n_runs; i++)
+    for (size_t i = 0; i < b->a.n_runs; i++) {
         series_seal(b->series[i]);
+        traits_fill(&b->a.runs[i], &b->a.arena);
+    }
     cross_run(&b->a);
 }
 

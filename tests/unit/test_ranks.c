@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "analyse/ranks.h"
+#include "analyse/traits.h"
 #include <math.h>
 
 struct bench {
@@ -60,8 +61,10 @@ static void release(struct bench *b)
 
 static void seal(struct bench *b)
 {
-    for (size_t i = 0; i < b->a.n_runs; i++)
+    for (size_t i = 0; i < b->a.n_runs; i++) {
         series_seal(b->series[i]);
+        traits_fill(&b->a.runs[i], &b->a.arena);
+    }
 }
 
 static void runs_without_ranks_have_no_table(void **state)
