@@ -419,10 +419,10 @@ bool oom_message_find(struct oom_message *out, struct str text, size_t from)
 {
     struct oom_message other;
     bool found = find_in_allocator(out, text, from);
+    size_t before = found ? (size_t)(out->text.p - text.p) : text.n;
     clear(&other);
-    if (from >= text.n || !oom_other_find(&other, text, from))
+    if (from >= before || !oom_other_find(&other, text, from, before))
         return found;
-    if (!found || other.text.p < out->text.p)
-        *out = other;
+    *out = other;
     return true;
 }

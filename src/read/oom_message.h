@@ -4,7 +4,7 @@
  * cudaMallocAsync block, and errors without figures ("CUDA error: out of memory");
  * also when the text is wrapped, boxed, coloured or cut. Sizes in the text are
  * binary (GiB = 2^30) and rounded to two decimals. Knows nothing of files: it is
- * given text. Time is linear in the text. */
+ * given text. Time is linear in the text, also when all its messages are asked for in turn. */
 #ifndef OOMREPORT_READ_OOM_MESSAGE_H
 #define OOMREPORT_READ_OOM_MESSAGE_H
 

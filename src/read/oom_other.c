@@ -2,6 +2,12 @@
 #include "base/num.h"
 #include <math.h>
 
+/* Of a line longer than that only what stands around the words is looked at [B]. */
+enum {
+    LINE_BEFORE = 1024,
+    LINE_BEHIND = 8192
+};
+
 static size_t find_from(struct str t, size_t from, const char *what)
 {
     size_t at = str_find((struct str){t.p + from, t.n - from}, str_of(what));
@@ -47,14 +53,16 @@ static double size_at(struct str t, size_t *i)
 
 static size_t line_start(struct str t, size_t i)
 {
-    while (i > 0 && t.p[i - 1] != '\n' && t.p[i - 1] != '\r')
+    size_t least = i > LINE_BEFORE ? i - LINE_BEFORE : 0;
+    while (i > least && t.p[i - 1] != '\n' && t.p[i - 1] != '\r')
         i--;
     return i;
 }
 
 static size_t line_end(struct str t, size_t i)
 {
-    while (i < t.n && t.p[i] != '\n' && t.p[i] != '\r')
+    size_t most = t.n - i > LINE_BEHIND ? i + LINE_BEHIND : t.n;
+    while (i < most && t.p[i] != '\n' && t.p[i] != '\r')
         i++;
     return i;
 }
@@ -146,9 +154,13 @@ static bool is_quoted(struct str line, size_t at)
            (at > 0 && (line.p[at - 1] == '"' || line.p[at - 1] == '`') && has(before, " in "));
 }
 
+enum {
+    WORDS_MAX = 96 /* [B] of a form */
+};
+
 /* Words that mean an error; sized: a size stands behind them. */
 static const struct form {
-    const char *words;
+    const char words[WORDS_MAX];
     bool sized;
 } forms[] = {
     {"RESOURCE_EXHAUSTED: Out of memory while trying to allocate", true},
@@ -200,13 +212,14 @@ static bool take(struct oom_message *m, struct str t, size_t at, const struct fo
     return true;
 }
 
-bool oom_other_find(struct oom_message *out, struct str text, size_t from)
+bool oom_other_find(struct oom_message *out, struct str text, size_t from, size_t before)
 {
-    while (from < text.n) {
-        size_t best = (size_t)-1;
+    struct str head = {text.p, text.n - before > WORDS_MAX ? before + WORDS_MAX : text.n};
+    while (from < before) {
+        size_t best = before;
         const struct form *form = NULL;
         for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
-            size_t at = find_from(text, from, forms[k].words);
+            size_t at = find_from(head, from, forms[k].words);
             if (at < best) {
                 best = at;
                 form = &forms[k];

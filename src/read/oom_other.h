@@ -5,9 +5,10 @@
 
 #include "read/oom_message.h"
 
-/* As oom_message_find, for XLA and JAX, TensorFlow, NCCL, cuBLAS, cuDNN and the driver. *out is cleared
- * before by the caller; only text, end, requested and device are set. */
-bool oom_other_find(struct oom_message *out, struct str text, size_t from);
+/* As oom_message_find, for XLA and JAX, TensorFlow, NCCL, cuBLAS, cuDNN and the driver, and only for a
+ * message whose words begin before the offset `before`. *out is cleared before by the caller; only text, end,
+ * requested and device are set. */
+bool oom_other_find(struct oom_message *out, struct str text, size_t from, size_t before);
 /* True when the line says that the host killed a process: "Killed", exit code 137, signal 9. */
 bool oom_kill_find(struct str line);
 /* True when the line says that the run goes on: a batch is skipped or made smaller. */

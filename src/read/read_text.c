@@ -183,11 +183,11 @@ static void hand_out(struct text_reader *r, uint64_t number, struct str text)
         r->h->text(r->h->ctx, number, text);
 }
 
-/* Number of line ends before offset `end`. */
-static size_t line_ends(struct str t, size_t end)
+/* Number of line ends from offset i to `end`. */
+static size_t line_ends(struct str t, size_t i, size_t end)
 {
     size_t n = 0;
-    for (size_t i = 0; i < end && i < t.n; i++)
+    for (; i < end && i < t.n; i++)
         n += t.p[i] == '\n';
     return n;
 }
@@ -205,7 +205,7 @@ static size_t lines_joined(struct text_reader *r, struct line *l, size_t from)
     for (size_t at = 0; oom_message_find(&m, piece, at); at = m.end) {
         if ((size_t)(m.text.p - piece.p) > own - from)
             break; /* one that begins on a later line */
-        n = line_ends(piece, m.end);
+        n += line_ends(piece, at, m.end);
     }
     if (joined > 0)
         source_line_unjoin(r->source, l);

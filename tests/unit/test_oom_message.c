@@ -8,6 +8,7 @@
 #include "read/oom_message.h"
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 static const double GiB = 0x1p30, MiB = 0x1p20, KiB = 0x1p10;
 
@@ -380,6 +381,41 @@ static void the_search_goes_on_behind_the_first_message(void **state)
     buf_release(&b);
 }
 
+/* Seconds of processor time that all messages of one line take. */
+static double seconds_for(size_t messages)
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < messages; i++)
+        buf_puts(&b, "CUDA out of memory. Tried to allocate 1.00 GiB ");
+    struct oom_message m;
+    size_t found = 0;
+    clock_t start = clock();
+    for (size_t from = 0; from < b.n && oom_message_find(&m, buf_view(&b), from); from = m.end)
+        found++;
+    clock_t end = clock();
+    assert_int_equal(found, messages);
+    buf_release(&b);
+    return (double)(end - start) / CLOCKS_PER_SEC;
+}
+
+static void many_messages_in_one_line_take_linear_time(void **state)
+{
+    (void)state;
+    double few = fmax(seconds_for(500), 0.001), many = seconds_for(8000);
+    if (many > 80 * few)
+        fail_msg("sixteen times the text took %.0f times as long", many / few);
+}
+
+static void the_first_of_two_kinds_of_message_comes_first(void **state)
+{
+    (void)state;
+    struct oom_message m =
+        found("CUDNN_STATUS_ALLOC_FAILED\nCUDA out of memory. Tried to allocate 7.00 MiB.");
+    assert_text(m.text, "CUDNN_STATUS_ALLOC_FAILED");
+    m = found("CUDA out of memory. Tried to allocate 7.00 MiB.\nCUDNN_STATUS_ALLOC_FAILED");
+    assert_bytes(m.requested, 7 * MiB);
+}
+
 static void more_processes_than_fit_are_dropped(void **state)
 {
     (void)state;
@@ -419,6 +455,8 @@ int main(void)
         cmocka_unit_test(a_blank_line_ends_a_message),
         cmocka_unit_test(quotations_advice_and_warnings_are_no_errors),
         cmocka_unit_test(the_search_goes_on_behind_the_first_message),
+        cmocka_unit_test(many_messages_in_one_line_take_linear_time),
+        cmocka_unit_test(the_first_of_two_kinds_of_message_comes_first),
         cmocka_unit_test(more_processes_than_fit_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
