@@ -1,5 +1,6 @@
 #include "normalise/join.h"
 #include "base/mem.h"
+#include "model/trace.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -59,7 +60,7 @@ static size_t *rows_by_step(const struct series *to, const struct series *from)
                 at[i] = k++;
                 break;
             }
-            if (!(other < step))
+            if (!(other < step) && !isnan(other)) /* a row without a step is passed over */
                 break;
             k++;
         }
@@ -67,16 +68,24 @@ static size_t *rows_by_step(const struct series *to, const struct series *from)
     return at;
 }
 
-/* The row that was logged last at or before each row, at most `reach` earlier. */
+/* The row that was logged last at or before each row, at most `reach` earlier. Rows without a time are passed
+ * over. */
 static size_t *rows_by_time(const struct series *to, const struct series *from, double shift, double reach)
 {
-    size_t *at = mem_alloc((to->rows + 1) * sizeof *at), k = 0;
+    size_t *at = mem_alloc((to->rows + 1) * sizeof *at), last = 0, next = 0;
+    double there = NAN;
     for (size_t i = 0; i < to->rows; i++) {
         double time = column_at(to->col[F_TIME], i) + shift;
-        while (k + 1 < from->rows && column_at(from->col[F_TIME], k + 1) <= time)
-            k++;
-        double there = column_at(from->col[F_TIME], k);
-        at[i] = there <= time && time - there <= reach ? k : (size_t)-1;
+        for (; next < from->rows; next++) {
+            double t = column_at(from->col[F_TIME], next);
+            if (t > time || isnan(time))
+                break;
+            if (isnan(t))
+                continue;
+            last = next;
+            there = t;
+        }
+        at[i] = there <= time && time - there <= reach ? last : (size_t)-1;
     }
     return at;
 }
@@ -185,7 +194,7 @@ static bool find_shift(double *shift, const struct series *to, const struct seri
     return best > 0;
 }
 
-static bool join_by_time(struct series *to, const struct series *from, struct arena *a)
+static bool join_by_time(struct series *to, const struct series *from)
 {
     double shift = 0, b0, b1;
     if (!find_shift(&shift, to, from) || !clock_span(from, &b0, &b1))
@@ -196,31 +205,32 @@ static bool join_by_time(struct series *to, const struct series *from, struct ar
     if (any)
         take_columns(to, from, at);
     if (any && shift != 0)
-        to->source = arena_strndup(&to->arena,
-                                   arena_printf(a, "%s (clock moved by %+.2f h)", to->source, shift / 3600),
-                                   strlen(to->source) + 32);
+        to->source = arena_printf(&to->arena, "%s (clock moved by %+.2f h)", to->source, shift / 3600);
     free(at);
     return any;
 }
 
-static void add_source(struct series *to, const struct series *from, struct arena *a)
+static void take_trace(struct series *to, const struct series *from)
 {
-    const char *both = arena_printf(a, "%s, %s", to->source, from->source);
-    to->source = arena_strndup(&to->arena, both, strlen(both));
+    if (to->trace || !from->trace)
+        return;
+    to->trace = trace_file_share(from->trace);
+    to->trace_device = from->trace_device;
 }
 
 /* Joins `from` into `to`; false when they are not parts of one series. */
-static bool join(struct lane *to, struct lane *from, struct arena *a)
+static bool join(struct lane *to, struct lane *from)
 {
     struct series *s = to->s;
     bool events_only = from->s->rows == 0;
     if (!events_only && (kinds(s) & kinds(from->s)))
         return false;
-    if (!events_only && !join_by_step(s, from->s) && !join_by_time(s, from->s, a))
+    if (!events_only && !join_by_step(s, from->s) && !join_by_time(s, from->s))
         return false;
     take_meta(s, from->s);
     take_events(s, from->s);
-    add_source(s, from->s, a);
+    take_trace(s, from->s);
+    s->source = arena_printf(&s->arena, "%s, %s", s->source, from->s->source);
     if (isnan(to->rank))
         to->rank = from->rank;
     if (isnan(to->seed))
@@ -244,7 +254,7 @@ static void drop(struct lane *l)
     free(l);
 }
 
-static size_t join_pairs(struct lane **lanes, size_t n, struct arena *a)
+static size_t join_pairs(struct lane **lanes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; lanes[i] && k < n; k++) {
@@ -252,7 +262,7 @@ static size_t join_pairs(struct lane **lanes, size_t n, struct arena *a)
                 continue;
             bool swap = worth(lanes[k]->s) > worth(lanes[i]->s);
             size_t to = swap ? k : i, from = swap ? i : k;
-            if (join(lanes[to], lanes[from], a)) {
+            if (join(lanes[to], lanes[from])) {
                 drop(lanes[from]);
                 lanes[from] = NULL;
             }
@@ -285,44 +295,50 @@ static bool clash(const struct lane *a, const struct lane *b)
     return str_eq(a->run, b->run) && (a->rank == b->rank || (isnan(a->rank) && isnan(b->rank)));
 }
 
-/* Series that stayed apart under one name get names of their own: by seed, device or file, else by number. */
+/* The name of a series that others have too, with its seed, device or file behind it, else a number; those
+ * that are still alike after that with the file, at last with the number. */
+static struct str name_apart(struct lane **lanes, size_t n, size_t i, int round, struct arena *a)
+{
+    const struct lane *l = lanes[i];
+    bool seeds = false, devices = false, files = false, any = false;
+    unsigned number = 1;
+    for (size_t k = 0; k < n; k++) {
+        if (k == i || !clash(l, lanes[k]))
+            continue;
+        any = true;
+        seeds |= l->seed != lanes[k]->seed && !isnan(l->seed);
+        devices |= l->device.n && !str_eq(l->device, lanes[k]->device);
+        files |= l->input != lanes[k]->input;
+        number += k < i;
+    }
+    struct str run = l->run;
+    if (!any)
+        return run;
+    if (seeds && round == 0)
+        return str_of(arena_printf(a, "%.*s seed %.0f", (int)run.n, run.p, l->seed));
+    if (devices && round == 0)
+        return str_of(arena_printf(a, "%.*s (%.*s)", (int)run.n, run.p, (int)l->device.n, l->device.p));
+    if (files && round <= 1)
+        return str_of(arena_printf(a, "%.*s (%s)", (int)run.n, run.p, l->input_name));
+    return str_of(arena_printf(a, "%.*s #%u", (int)run.n, run.p, number));
+}
+
+/* Series that stayed apart under one name get names of their own. */
 static void tell_apart(struct lane **lanes, size_t n, struct arena *a)
 {
     struct str *names = mem_alloc((n + 1) * sizeof *names);
-    for (size_t i = 0; i < n; i++) {
-        bool seeds = false, devices = false, files = false, any = false;
-        unsigned number = 1;
-        for (size_t k = 0; k < n; k++) {
-            if (k == i || !clash(lanes[i], lanes[k]))
-                continue;
-            any = true;
-            seeds |= lanes[i]->seed != lanes[k]->seed && !isnan(lanes[i]->seed);
-            devices |= lanes[i]->device.n && !str_eq(lanes[i]->device, lanes[k]->device);
-            files |= lanes[i]->input != lanes[k]->input;
-            number += k < i;
-        }
-        struct str run = lanes[i]->run;
-        names[i] = run;
-        if (!any)
-            continue;
-        if (seeds)
-            names[i] = str_of(arena_printf(a, "%.*s seed %.0f", (int)run.n, run.p, lanes[i]->seed));
-        else if (devices)
-            names[i] = str_of(arena_printf(a, "%.*s (%.*s)", (int)run.n, run.p, (int)lanes[i]->device.n,
-                                           lanes[i]->device.p));
-        else if (files)
-            names[i] = str_of(arena_printf(a, "%.*s (%s)", (int)run.n, run.p, lanes[i]->input_name));
-        else
-            names[i] = str_of(arena_printf(a, "%.*s #%u", (int)run.n, run.p, number));
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < n; i++)
+            names[i] = name_apart(lanes, n, i, round, a);
+        for (size_t i = 0; i < n; i++)
+            lanes[i]->run = names[i];
     }
-    for (size_t i = 0; i < n; i++)
-        lanes[i]->run = names[i];
     free(names);
 }
 
 size_t join_lanes(struct lane **lanes, size_t n, struct arena *a)
 {
-    n = join_pairs(lanes, n, a);
+    n = join_pairs(lanes, n);
     n = drop_useless(lanes, n);
     tell_apart(lanes, n, a);
     return n;

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "model/trace.h"
 #include "normalise/names.h"
 #include "normalise_run.h"
 
@@ -205,6 +206,44 @@ static void the_device_log_is_joined_by_time_across_zones(void **state)
     assert_non_null(strstr(s->source, "clock moved by -2.00 h"));
 }
 
+static void a_row_without_a_step_does_not_end_the_joining(void **state)
+{
+    struct built *t = *state;
+    add(t, "exp/shapes.csv", "step,max_len\n1,10\n,15\n2,20\n3,30\n");
+    add(t, "exp/metrics.jsonl", "{\"step\":1,\"peak_bytes\":6}\n{\"step\":3,\"peak_bytes\":8}\n");
+    struct series *s = only(t);
+    assert_true(at(s, F_MAX_LEN, 0) == 10 && at(s, F_MAX_LEN, 1) == 30);
+}
+
+static void a_row_without_a_time_does_not_end_the_joining(void **state)
+{
+    struct built *t = *state;
+    add(t, "exp/metrics.jsonl",
+        "{\"step\":1,\"time\":1767454613,\"peak_bytes\":7}\n{\"step\":2,\"time\":1767454615,\"peak_bytes\":8}"
+        "\n");
+    add(t, "exp/gpu.csv",
+        "timestamp, memory.used [MiB]\n2026/01/03 15:36:53.000, 1 MiB\n"
+        "yesterday, 2 MiB\n2026/01/03 15:36:55.000, 3 MiB\n");
+    struct series *s = only(t);
+    assert_true(at(s, F_DEVICE_USED, 0) == 1 * 1048576 && at(s, F_DEVICE_USED, 1) == 3 * 1048576);
+}
+
+static void a_snapshot_without_steps_beside_a_log_is_kept(void **state)
+{
+    struct built *t = *state;
+    struct record oom = {0};
+    record_set_s(&oom, F_DEVICE, STR_LIT("cuda:0"));
+    record_set_s(&oom, F_EVENT, STR_LIT("oom"));
+    add(t, "run7.jsonl", "{\"step\":1,\"peak_bytes\":10}\n{\"event\":\"oom\",\"step\":2}\n");
+    struct record_sink sink = builder_sink(t->b, "run7.json", "run7.json", &t->run.d);
+    sink.record(sink.ctx, &oom, NULL, 0);
+    struct input_info info = {.format = "torch-snapshot", .trace = trace_file_new()};
+    trace_file_device(info.trace, 0);
+    builder_input_end(t->b, &info);
+    trace_file_free(info.trace);
+    assert_non_null(only(t)->trace);
+}
+
 static void the_error_text_beside_a_log_belongs_to_its_run(void **state)
 {
     struct built *t = *state;
@@ -239,6 +278,22 @@ static void runs_of_one_name_are_told_apart(void **state)
     assert_int_equal(t->set.n, 2);
     assert_run(t->set.items[0], "r seed 1");
     assert_run(t->set.items[1], "r seed 2");
+}
+
+static void runs_of_one_name_and_seed_are_told_apart_by_their_files(void **state)
+{
+    struct built *t = *state;
+    static const char *const seeds[] = {"1", "2", "1"};
+    for (int i = 0; i < 3; i++)
+        add(t, arena_printf(&t->run.a, "p/%d.jsonl", i),
+            arena_printf(&t->run.a,
+                         "{\"oomlog\":1,\"run\":\"r\",\"seed\":%s}\n{\"step\":1,\"peak_bytes\":1}\n",
+                         seeds[i]));
+    builder_finish(&t->set, t->b);
+    assert_int_equal(t->set.n, 3);
+    assert_run(t->set.items[0], "r seed 1 (p/0.jsonl)");
+    assert_run(t->set.items[1], "r seed 1 (p/2.jsonl)");
+    assert_run(t->set.items[2], "r seed 2");
 }
 
 static void an_evaluation_without_figures_is_an_event(void **state)
@@ -313,9 +368,13 @@ int main(void)
         TEST(hosts_become_part_of_the_run),
         TEST(shapes_from_another_file_are_joined_by_step),
         TEST(the_device_log_is_joined_by_time_across_zones),
+        TEST(a_row_without_a_step_does_not_end_the_joining),
+        TEST(a_row_without_a_time_does_not_end_the_joining),
+        TEST(a_snapshot_without_steps_beside_a_log_is_kept),
         TEST(the_error_text_beside_a_log_belongs_to_its_run),
         TEST(a_resumed_run_in_two_files_is_one_series),
         TEST(runs_of_one_name_are_told_apart),
+        TEST(runs_of_one_name_and_seed_are_told_apart_by_their_files),
         TEST(an_evaluation_without_figures_is_an_event),
         TEST(checkpoints_are_no_rows),
         cmocka_unit_test(names_tell_run_seed_and_rank),
