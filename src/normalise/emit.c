@@ -293,6 +293,14 @@ static void emit_document(struct rows *r)
         emit_header(r, base);
 }
 
+static bool has_extra(const struct record *r, struct str name)
+{
+    for (unsigned i = 0; i < r->n_extra; i++)
+        if (str_eq(r->extra[i].name, name))
+            return true;
+    return false;
+}
+
 static void compose(struct record *out, const struct rows *r, const struct group *g)
 {
     const struct record *base = &r->groups[0].r;
@@ -303,7 +311,8 @@ static void compose(struct record *out, const struct rows *r, const struct group
     }
     out->have |= base->have;
     for (unsigned i = 0; i < base->n_extra && out->n_extra < RECORD_EXTRA_MAX; i++)
-        out->extra[out->n_extra++] = base->extra[i];
+        if (!has_extra(&g->r, base->extra[i].name))
+            out->extra[out->n_extra++] = base->extra[i];
     if (g->has_index && !record_has(out, F_RANK))
         record_set_u(out, F_RANK, g->index);
     if (g->has_phase)

@@ -108,6 +108,14 @@ static void set_wins_over_the_header_and_fills_steps(void **state)
                         "{\"step\":2,\"peak_bytes\":6,\"batch_size\":2}\n");
 }
 
+static void a_size_of_a_phase_stands_for_that_of_the_row(void **state)
+{
+    struct run *r = *state;
+    assert_string_equal(
+        run_jsonl(r, "iteration,peak_mem_gib,num_boxes,val_peak_mem_gib,val_num_boxes\n1,2,3,4,5\n"),
+        "{\"step\":1,\"phase\":\"eval\",\"peak_bytes\":4294967296,\"size_boxes\":5}\n");
+}
+
 static void only_the_wanted_steps_are_used(void **state)
 {
     struct run *r = *state;
@@ -245,6 +253,7 @@ int main(void)
         TEST(maps_are_checked),
         TEST(sets_are_checked_and_take_units),
         TEST(set_wins_over_the_header_and_fills_steps),
+        TEST(a_size_of_a_phase_stands_for_that_of_the_row),
         TEST(only_the_wanted_steps_are_used),
         TEST(figures_of_a_message_are_parsed),
         TEST(a_bare_message_between_records_is_an_event_once),
