@@ -11,6 +11,10 @@ enum {
     KEEP_LAST = 4
 };
 
+enum {
+    PHASES_MAX = 256 /* names; rows of further ones are of the phase "other" */
+};
+
 static const char *const EVENT_NAMES[] = {"oom",        "end",      "resume", "epoch_end",
                                           "eval_begin", "eval_end", "save",   "kill"};
 
@@ -74,6 +78,8 @@ static int phase_code(struct series *s, struct str name)
     int found = series_phase_find(s, name);
     if (found >= 0)
         return found;
+    if (s->n_phases + 1 >= PHASES_MAX && !str_is(name, "other"))
+        return phase_code(s, STR_LIT("other"));
     s->phases = mem_grow(s->phases, s->n_phases + 1, sizeof *s->phases);
     s->phases[s->n_phases] = arena_str(&s->arena, name);
     return (int)s->n_phases++;

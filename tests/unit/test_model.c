@@ -134,6 +134,26 @@ static void a_series_keeps_rows_phases_and_places(void **state)
     series_free(s);
 }
 
+static void phases_without_end_are_other_phases(void **state)
+{
+    (void)state;
+    struct series *s = series_new();
+    char name[16];
+    for (int i = 0; i < 1000; i++) {
+        struct record r = step_record((uint64_t)i, 100);
+        snprintf(name, sizeof name, "p%d", i % 500);
+        record_set_s(&r, F_PHASE, str_of(name));
+        series_append(s, &r);
+    }
+    series_seal(s);
+    double phase[2];
+    series_read(s, F_PHASE, 500, 1, &phase[0]);
+    series_read(s, F_PHASE, 999, 1, &phase[1]);
+    assert_true(str_is(s->phases[(size_t)phase[0]], "p0"));
+    assert_true(str_is(s->phases[(size_t)phase[1]], "other"));
+    series_free(s);
+}
+
 static void ids_are_kept_for_the_largest_and_the_last_batches(void **state)
 {
     (void)state;
@@ -193,6 +213,7 @@ int main(void)
         cmocka_unit_test(columns_give_back_what_went_in),
         cmocka_unit_test(a_constant_column_costs_next_to_nothing),
         cmocka_unit_test(a_series_keeps_rows_phases_and_places),
+        cmocka_unit_test(phases_without_end_are_other_phases),
         cmocka_unit_test(ids_are_kept_for_the_largest_and_the_last_batches),
         cmocka_unit_test(events_own_their_texts_and_know_their_row),
         cmocka_unit_test(names_of_the_contract_are_found),
