@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define MOST_OF_ONE_RUN 0.985 /* one run without a snapshot is never certain, and at most "likely" */
+#define MOST_OF_UNKNOWN 0.39  /* "cannot tell" */
 #define SHARPEN 2.0           /* of the log-odds; the rules' margins are cautious, found on simulated runs */
 
 struct shares {
@@ -239,13 +240,16 @@ void decide(struct run_ctx *c)
     for (int i = 1; i < CAUSE_UNKNOWN; i++)
         if (share[i] > share[best])
             best = i;
-    if (share[best] < 0.3 && share[CAUSE_UNKNOWN] > share[best])
+    if (share[best] < 0.36 && share[CAUSE_UNKNOWN] > share[best])
         best = CAUSE_UNKNOWN;
     for (int i = 0; i < CAUSE_UNKNOWN; i++)
         if (i != best && share[i] > 0.01 && (second < 0 || share[i] > share[second]))
             second = i;
     v->cause = (enum cause)best;
-    v->confidence = fmin(c->snapshot.known ? share[best] : sharpened(share[best]), MOST_OF_ONE_RUN);
+    double said = c->snapshot.known ? share[best] : sharpened(share[best]);
+    v->confidence = fmin(said, MOST_OF_ONE_RUN);
+    if (v->cause == CAUSE_UNKNOWN) /* no claim: how near the best candidate comes to one */
+        v->confidence = second >= 0 ? fmin(share[second], MOST_OF_UNKNOWN) : 0;
     v->subtype = subtype_of(c, v->cause);
     v->status = status_of(c, v->cause);
     v->certainty = certainty_of(v->confidence, v->cause);

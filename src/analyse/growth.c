@@ -59,7 +59,7 @@ static void find_pieces(struct pieces *p, const double *y, const unsigned char *
                         double noise, double effect)
 {
     double range = stats_quantile_of(y, n, 0.98) - stats_quantile_of(y, n, 0.02);
-    double fall = fmax(fmax(0.12 * range, 8 * noise), 0.5 * effect);
+    double fall = fmax(fmax(0.12 * range, 8 * noise), fmin(0.5 * effect, 0.15 * range));
     p->n = 1;
     p->from[0] = 0;
     p->restarts = 0;
@@ -70,6 +70,18 @@ static void find_pieces(struct pieces *p, const double *y, const unsigned char *
         p->from[p->n++] = i;
     }
     p->from[p->n] = n;
+}
+
+/* A fall gives back only part of what the piece before it climbed: the level goes on up. */
+static bool falls_partly(const double *y, const struct pieces *p)
+{
+    double back = 0, climbed = 0;
+    for (size_t i = 1; i < p->n; i++) {
+        size_t from = p->from[i - 1], to = p->from[i];
+        climbed += fmax(0, y[to - 1] - y[from]);
+        back += y[to - 1] - y[to];
+    }
+    return back < 0.7 * climbed;
 }
 
 static void judge(struct growth *out, const double *x, const double *y, const unsigned char *restart,
@@ -87,7 +99,9 @@ static void judge(struct growth *out, const double *x, const double *y, const un
     if (p->n > 1 && p->n < n / 4) {
         struct growth t = *out;
         growth_judge_teeth(&t, x, y, p, effect);
-        if (t.shape == GROWTH_TEETH_UP || (t.shape == GROWTH_TEETH && t.tooth > effect && t.strength > 0.3))
+        bool goes_on = out->shape == GROWTH_LINE && out->tau > 0.8 && p->restarts == 0 && falls_partly(y, p);
+        if (t.shape == GROWTH_TEETH_UP ||
+            (t.shape == GROWTH_TEETH && t.tooth > effect && t.strength > 0.3 && !goes_on))
             *out = t;
     }
     free(p);

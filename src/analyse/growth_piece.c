@@ -42,6 +42,7 @@ struct jumps {
     size_t n;
     double largest;
     double carried; /* share of the rise */
+    double late;    /* share of what they carry that lies in the second half */
     bool go_on;     /* to the end, at their usual distance */
 };
 
@@ -63,11 +64,13 @@ static struct jumps find_jumps(const struct stats_bins *b, double rise, double n
         if (d < limit)
             continue;
         j.carried += d;
+        j.late += 2 * i > b->n ? d : 0;
         last = i;
         first = j.n++ ? first : i;
     }
     double spacing = j.n > 1 ? (double)(last - first) / (double)(j.n - 1) : (double)b->n;
     j.go_on = j.n >= 2 && (double)(b->n - last) <= 1.6 * spacing + 1;
+    j.late = j.carried > 0 ? j.late / j.carried : 0;
     j.carried = rise > 0 ? j.carried / rise : 0;
     return j;
 }
@@ -124,6 +127,16 @@ static double strength(const struct growth *g, double sd, double part, double ef
     return part < 1 ? fmin(s, growth_margin(part, 0.10, 0.22)) : s; /* a short last regime proves less */
 }
 
+/* Two regimes that climb alike are one climb, however well two lines fit it: what adds up batch by batch
+ * wanders about its line. */
+static bool one_climb(const struct stats_bins *b, size_t from, double last_slope)
+{
+    if (from < 4 || !(last_slope > 0))
+        return false;
+    double before = growth_fit(b, 0, from).slope;
+    return before > 0.5 * last_slope && before < 2 * last_slope;
+}
+
 void growth_judge_piece(struct growth *g, const struct stats_bins *b, double effect)
 {
     double noise_bin = growth_noise(b->mid, b->n), span = b->x[b->n - 1] - b->x[0];
@@ -134,8 +147,13 @@ void growth_judge_piece(struct growth *g, const struct stats_bins *b, double eff
     g->jump_share = g->total_rise > 0 ? fmin(1, jumps.largest / g->total_rise) : 0;
     bool stairs = jumps.n >= 3 && jumps.go_on && jumps.carried >= 0.6 && g->jump_share < 0.75;
     size_t from = stairs ? 0 : last_regime(b, noise_bin);
-    if (from > 0)
+    if (from > 0) {
         last = growth_fit(b, from, b->n);
+        if (one_climb(b, from, last.slope)) {
+            from = 0;
+            last = whole;
+        }
+    }
     take_line(g, b, from, &last);
     trend_and_late_share(g, b, from);
     /* the last regime is where a climb would have to show */
@@ -144,8 +162,9 @@ void growth_judge_piece(struct growth *g, const struct stats_bins *b, double eff
     g->least_slope = seen > 0 ? fmax(effect / seen, 4 * se) : NAN;
     if (stairs) {
         g->rise = g->total_rise;
-        g->strength = fmin(growth_margin(log2(fmax(g->rise, 1) / effect), 0, 1.2),
-                           growth_margin((double)jumps.n, 2.2, 3.6));
+        g->strength =
+            fmin(growth_margin(log2(fmax(g->rise, 1) / effect), 0, 1.2),
+                 fmin(growth_margin((double)jumps.n, 2.2, 3.6), growth_margin(jumps.late, 0.2, 0.33)));
         g->shape = g->strength >= 0.5 ? GROWTH_STAIRS : GROWTH_FLAT;
         return;
     }

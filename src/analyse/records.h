@@ -9,13 +9,16 @@
 #include "analyse/frame.h"
 
 struct records {
-    size_t rows;         /* after the warm-up, with a figure */
-    size_t rises;        /* of them, those that set a record */
-    size_t late;         /* of them in the second half, neighbours counted once */
-    double late_rise;    /* [B] risen in the second half */
-    bool sized;          /* the shape is logged, varies, and every step is logged */
-    size_t without_size; /* records set by batches well below the largest before */
-    double p;            /* 0..1 that the column grows by itself */
+    size_t rows;             /* after the warm-up, with a figure */
+    size_t rises;            /* of them, those that set a record */
+    size_t late;             /* of them in the second half, neighbours counted once */
+    double late_rise;        /* [B] risen in the second half */
+    bool sized;              /* the shape is logged, varies, and every step is logged */
+    size_t without_size;     /* records set by batches well below the largest before */
+    double unexplained;      /* [B] risen over what a batch as large had needed before */
+    double unexplained_half; /* [B] of it, in the first half of the rows */
+    size_t unexplained_late; /* times it rose in the second half */
+    double p;                /* 0..1 that the column grows by itself */
 };
 
 void records_count(struct records *out, const struct frame *f, const double *y, double effect);

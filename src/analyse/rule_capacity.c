@@ -176,8 +176,10 @@ static bool early_growth(struct run_ctx *c)
     double rise = v[f->train.n - 1] - v[0], half = v[f->train.n - 1] - v[(f->train.n - 1) / 2];
     if (!(rise > 0.05 * f->capacity) || !(half > 0.2 * rise))
         return false;
-    if (f->fail)
+    if (f->fail) {
         c->leak.p = fmax(c->leak.p, 0.4);
+        c->peak.p *= 0.5; /* more than before is what growth leads to as well */
+    }
     rule_test(
         c, Q_CAPACITY, "early_growth", rise, "bytes", 0.05 * f->capacity, SAYS_NOTHING, f->train.row[0],
         arena_printf(
@@ -234,6 +236,8 @@ static void steady_state(struct run_ctx *c)
     if (failed && last_chance)
         later(c, SUB_TYPICAL, 0.05 + 0.85 * ramp(share, 0.8, 0.93));
     c->cap.p_risk = 0.9 * ramp(share, 0.9, 0.96);
+    if (f->peak_field != F_PEAK) /* what is cached gives way when memory is short */
+        c->cap.p_risk *= 0.45;
 }
 
 /* One jump of the floor at the first update, then flat: the optimiser's state. Not a cause; worth saying. */

@@ -212,10 +212,11 @@ static void weigh(struct run_ctx *c, const double *y)
         bool dies_high = f->fail && !f->killed && near_top(c, y) > 0.75;
         double high = stats_quantile_of(y + f->warm, f->train.n - f->warm, 0.99);
         double act = f->peak_field == F_PEAK && l->column == F_ALLOCATED ? f->peak_max - high : 0;
-        bool tight = high + fmax(act, 0) > 0.85 * f->room;
+        double top = (high + fmax(act, 0)) / f->room;
+        bool tight = top > 0.85;
         l->p = dies_high && g->last_rise > l->effect
                    ? 0.9 * g->strength * (tight || isnan(f->room) ? 1 : 0.75)
-               : !f->fail && tight ? 0.55 * g->strength
+               : !f->fail && tight ? 0.05 + 0.5 * g->strength * fmin((top - 0.85) / 0.1, 1)
                                    : 0.05;
         l->rise = g->last_rise;
     }
@@ -225,6 +226,10 @@ static void weigh(struct run_ctx *c, const double *y)
         weigh_records(c, y);
     if (l->collinear && l->column != F_ALLOCATED)
         l->p = fmin(l->p, 0.35);
+    /* sizes that rise along, and a law that is a little out, look like a small climb */
+    if (l->column != F_ALLOCATED && !l->held && fabs(l->size_tau) > 0.8 &&
+        l->rise < 0.1 * fabs(l->raw.total_rise - g->total_rise))
+        l->p = fmin(l->p, 0.3);
     if (!isfinite(l->rise))
         l->rise = 0;
     double missing = isfinite(f->at.missing) ? f->at.missing : 0;

@@ -170,6 +170,14 @@ static double ramp(double v, double low, double high)
     return !(v > low) ? 0 : v >= high ? 1 : (v - low) / (high - low); /* unknown gives 0 */
 }
 
+/* Of every step the peak is known, and what was held and unallocated could not have served the request: more
+ * than ever before was needed, not the same bytes in pieces. */
+static bool in_one_piece(const struct frame *f)
+{
+    bool every = f->reset == PEAK_RESET_NEVER || f->reset == PEAK_RESET_INTERVAL || f->stride <= 1;
+    return f->peak_field == F_PEAK && every && f->at.gap < f->at.requested;
+}
+
 static void weigh(struct run_ctx *c)
 {
     struct frame *f = c->f;
@@ -204,7 +212,8 @@ static void weigh(struct run_ctx *c)
     }
     /* the failing batch is not in the log, or its logged shape never varies */
     if (isfinite(p->need_ratio))
-        p->p = 0.05 + 0.83 * ramp(p->need_ratio, 1.03, 1.17);
+        p->p = 0.05 +
+               0.83 * (in_one_piece(f) ? ramp(p->need_ratio, 1.0, 1.08) : ramp(p->need_ratio, 1.03, 1.17));
     if (f->reset == PEAK_RESET_NEVER)
         spread = (f->peak_max - p->p50) / f->room;
     if (c->leak.p < 0.4) /* peaks that vary widely: the next record is a matter of time */

@@ -256,6 +256,37 @@ static void steady_peaks_at_the_ceiling_are_a_risk(void **state)
     run_done(&a, s);
 }
 
+static void what_is_only_cached_at_the_ceiling_is_not(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct analysis a;
+    for (size_t i = 0; i < 200; i++)
+        run_step(s, (struct step){.step = (double)i, .allocated = 4 * GIB, .reserved = 23.2 * GIB});
+    run_end(s);
+    assert_int_equal(run_judge(&a, s)->verdict.cause, CAUSE_NONE);
+    run_done(&a, s);
+}
+
+static void two_rows_that_climb_are_left_open(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct analysis a;
+    for (size_t i = 0; i < 2; i++)
+        run_step(s, (struct step){.step = (double)i,
+                                  .allocated = (4 + 4 * (double)i) * GIB,
+                                  .peak = (12 + 4 * (double)i) * GIB});
+    const struct run_report *r = dies(
+        &a, s,
+        (struct oom){
+            .step = 2, .requested = GIB, .free = 0.3 * GIB, .allocated = 22.4 * GIB, .reserved = 23 * GIB});
+    assert_int_equal(r->verdict.cause, CAUSE_UNKNOWN);
+    assert_int_equal(r->verdict.certainty, CERTAINTY_CANNOT_TELL);
+    assert_true(r->verdict.confidence < 0.4);
+    run_done(&a, s);
+}
+
 static void the_optimisers_state_is_said_not_to_be_the_cause(void **state)
 {
     (void)state;
@@ -289,6 +320,8 @@ int main(void)
         cmocka_unit_test(the_first_update_is_the_optimiser),
         cmocka_unit_test(figures_above_the_card_are_not_calculated_with),
         cmocka_unit_test(steady_peaks_at_the_ceiling_are_a_risk),
+        cmocka_unit_test(what_is_only_cached_at_the_ceiling_is_not),
+        cmocka_unit_test(two_rows_that_climb_are_left_open),
         cmocka_unit_test(the_optimisers_state_is_said_not_to_be_the_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

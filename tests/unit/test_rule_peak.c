@@ -203,6 +203,30 @@ static void ooms_that_were_survived_are_evidence(void **state)
     run_done(&a, s);
 }
 
+static void a_little_more_than_ever_before_is_a_peak_where_nothing_lay_in_pieces(void **state)
+{
+    (void)state;
+    for (int pieces = 0; pieces < 2; pieces++) {
+        struct series *s = run_new(24 * GIB);
+        struct analysis a;
+        double high = 0;
+        record_set_s(&s->meta, F_PEAK_RESET, STR_LIT("never"));
+        for (size_t i = 0; i < 300; i++) {
+            high = fmax(high, (12 + 8 * pow(fabs(wobble(i)), 12)) * GIB);
+            run_step(s, (struct step){.step = (double)i, .peak = high});
+        }
+        run_oom(s, (struct oom){.step = 300,
+                                .requested = GIB,
+                                .free = 0.4 * GIB,
+                                .total = 22.4 * GIB,
+                                .allocated = 20.4 * GIB,
+                                .reserved = (pieces ? 21.5 : 20.9) * GIB});
+        const struct run_report *r = run_judge(&a, s);
+        assert_int_equal(r->verdict.cause == CAUSE_PEAK && r->verdict.certainty == CERTAINTY_LIKELY, !pieces);
+        run_done(&a, s);
+    }
+}
+
 static void three_rows_give_no_law(void **state)
 {
     (void)state;
@@ -225,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_green_run_whose_longest_sample_fits_is_ok),
         cmocka_unit_test(shapes_that_grow_by_design_are_a_schedule),
         cmocka_unit_test(ooms_that_were_survived_are_evidence),
+        cmocka_unit_test(a_little_more_than_ever_before_is_a_peak_where_nothing_lay_in_pieces),
         cmocka_unit_test(three_rows_give_no_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
