@@ -13,6 +13,7 @@ PYTHON ?= /usr/bin/python3
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 mandir ?= $(prefix)/share/man
+datadir ?= $(prefix)/share
 FUZZ_TIME ?= 600
 SEED   ?= 20261129
 COUNT  ?= 1010
@@ -41,6 +42,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit
 REPLAY := $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZERS:= $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 PROG   := $(BUILD)/oomreport
+SHELLS := $(BUILD)/oomreport.bash $(BUILD)/oomreport.zsh $(BUILD)/oomreport.fish
 LIB    := $(BUILD)/liboomreport.a
 
 # With `deps` among the goals everything else waits for it, also under -j.
@@ -53,7 +55,7 @@ endif
 .PHONY: all deps demo check check-corpus unit golden golden-update replay asan fuzz lint coverage \
         bench score install uninstall dist distcheck format clean help FORCE
 
-all: $(PROG) ## build build/oomreport (the default)
+all: $(PROG) $(SHELLS) ## build build/oomreport (the default)
 
 deps: ## install what is missing (Debian, Ubuntu); test tools only with a test goal
 	@sh tests/tools/deps.sh $(MAKECMDGOALS)
@@ -88,6 +90,11 @@ $(BUILD)/flags: FORCE | $(FIRST)
 	@{ printf '%s\n' '$(subst ','\'',$(COMPILE) $(LDFLAGS) $(FONT) $(EMBED))'; cat $(BUILD)/pkg.*; } >$@.new
 	@cmp -s $@ $@.new && rm $@.new || mv $@.new $@
 
+# Completions of the shells, from the options table.
+$(SHELLS): $(BUILD)/oomreport.%: src/cli/completions.awk src/cli/options.def src/cli/explain.def $(EMBED)
+	@mkdir -p $(@D)
+	$(SHOW)awk -v shell=$* -v formats="$(basename $(notdir $(filter formats/%,$(EMBED))))" -f $(wordlist 1,3,$^) >$@
+
 # --- tests -----------------------------------------------------------------------------
 $(BUILD)/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
@@ -103,8 +110,8 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB)
 
 RUN_TESTS = BUILD=$(BUILD) PYTHON=$(PYTHON) sh tests/tools/check.sh
 
-check: $(PROG) $(UNIT) $(REPLAY) ## all tests; the last line is "N passed, N failed"
-	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts snapshots mutations schema redact browser
+check: all $(UNIT) $(REPLAY) ## all tests; the last line is "N passed, N failed"
+	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts snapshots mutations schema redact cli browser
 unit: $(UNIT) ## unit tests
 	@$(RUN_TESTS) unit
 golden: $(PROG) ## golden tests
@@ -146,14 +153,22 @@ demo: $(PROG) ## a report of the logs in fixtures/demo
 	@$(PROG) -o oomreport-report --force --label demo $(sort $(wildcard fixtures/demo/*.jsonl fixtures/demo/*.csv))
 	@cp oomreport-report/plots/timeline.png fixtures/demo/timeline.png
 	@echo "open $(CURDIR)/oomreport-report/index.html"
-install: $(PROG) ## prefix=/usr/local DESTDIR=
+SHELL_DIRS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
+install: all ## prefix=/usr/local DESTDIR=
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5
 	install -m 755 $(PROG) $(DESTDIR)$(bindir)/oomreport
 	install -m 644 src/oomreport.1 $(DESTDIR)$(mandir)/man1/oomreport.1
 	install -m 644 src/oomreport-formats.5 $(DESTDIR)$(mandir)/man5/oomreport-formats.5
+	install -d $(foreach d,$(SHELL_DIRS),$(DESTDIR)$(datadir)/$(d))
+	install -m 644 $(BUILD)/oomreport.bash $(DESTDIR)$(datadir)/bash-completion/completions/oomreport
+	install -m 644 $(BUILD)/oomreport.zsh $(DESTDIR)$(datadir)/zsh/site-functions/_oomreport
+	install -m 644 $(BUILD)/oomreport.fish $(DESTDIR)$(datadir)/fish/vendor_completions.d/oomreport.fish
 uninstall: ## remove what `install` put there
 	rm -f $(DESTDIR)$(bindir)/oomreport $(DESTDIR)$(mandir)/man1/oomreport.1 \
 	      $(DESTDIR)$(mandir)/man5/oomreport-formats.5
+	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/oomreport \
+	      $(DESTDIR)$(datadir)/zsh/site-functions/_oomreport \
+	      $(DESTDIR)$(datadir)/fish/vendor_completions.d/oomreport.fish
 dist: ## source archive, the same bytes from the same commit
 	@mkdir -p $(BUILD)
 	@sh tests/tools/dist.sh oomreport-$(VERSION) $(BUILD)

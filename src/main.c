@@ -6,6 +6,7 @@
 #include "analyse/redact.h"
 #include "base/embed.h"
 #include "base/mem.h"
+#include "cli/config.h"
 #include "cli/dump.h"
 #include "cli/explain.h"
 #include "cli/formats.h"
@@ -28,6 +29,7 @@
 
 struct session {
     struct options o;
+    struct config config;
     struct arena arena;
     struct term term;
     struct input_list inputs;
@@ -499,6 +501,8 @@ static int print_text(struct session *s)
         options_help(&text);
     else if (s->o.action == ACTION_VERSION)
         options_version(&text);
+    else if (s->o.action == ACTION_PRINT_CONFIG)
+        config_print(&text, &s->config);
     else {
         const char *why = explain(&text, s->o.subject, &s->arena);
         if (why)
@@ -511,13 +515,16 @@ static int print_text(struct session *s)
 
 static int run(struct session *s, int argc, char **argv)
 {
-    const char *why = options_parse(&s->o, argc, argv, &s->arena);
+    const char *why = config_read(&s->config, argc, argv, &s->arena);
+    if (!why)
+        why = options_parse(&s->o, s->config.argc, s->config.argv, &s->arena);
     if (!why)
         why = options_timestamp(&s->o, &s->arena);
     if (why)
         return fail(EXIT_USAGE, "%s", why);
     term_init(&s->term, &s->o);
-    if (s->o.action == ACTION_HELP || s->o.action == ACTION_VERSION || s->o.action == ACTION_EXPLAIN)
+    if (s->o.action == ACTION_HELP || s->o.action == ACTION_VERSION || s->o.action == ACTION_EXPLAIN ||
+        s->o.action == ACTION_PRINT_CONFIG)
         return print_text(s);
     struct diag d;
     diag_init(&d);
@@ -545,6 +552,7 @@ int main(int argc, char **argv)
     catch_signals();
     int result = run(&s, argc, argv);
     inputs_release(&s.inputs);
+    config_release(&s.config);
     arena_release(&s.arena);
     if (fflush(stdout) != 0 && !s.write_error)
         s.write_error = errno;

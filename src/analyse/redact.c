@@ -253,7 +253,7 @@ void redact_series(struct redactor *r, struct series_set *set)
 
 /* --- after the analysis ------------------------------------------------------------------- */
 
-/* "/home/x/p/train.py" of "/home/x/p/train.py:12 step". */
+/* "src/train.py" of "src/train.py:12 step". */
 static struct str file_of_site(const char *site)
 {
     struct str s = str_of(site), file = s;

@@ -29,7 +29,7 @@ struct redactor {
 void redact_series(struct redactor *r, struct series_set *set);
 /* After analyse(): every text of the analysis. */
 void redact_analysis(const struct redactor *r, struct analysis *a);
-/* A line of settings ("format = /home/x/my.json"). */
+/* A line of settings ("format = my.json"). */
 struct str redact_setting(const struct redactor *r, struct str line);
 
 #endif

@@ -16,22 +16,8 @@ enum option_id {
 #define OPTION(id, name, letter, arg, help) OPT_##id,
 #include "cli/options.def"
 #undef OPTION
-    OPT_COUNT
-};
-
-/* getopt_long's values of options without a letter, out of the way of letters. */
-enum {
-    LONG_BASE = 256
-};
-
-static const struct option_row {
-    const char *name, *arg;
-    int letter;
-} option_table[] = {
-#define OPTION(id, name, letter, arg, help) {name, arg, letter},
-#include "cli/options.def"
-#undef OPTION
 #undef GROUP
+    OPT_COUNT
 };
 
 struct word {
@@ -228,8 +214,8 @@ static const char *set_action(struct options *o, enum action action, const char 
     if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
         return NULL;
     if (o->action != ACTION_REPORT && action != ACTION_HELP && action != ACTION_VERSION)
-        return "only one of --to, --dump, --list-formats, --show-format, --check-format and --explain can be "
-               "given";
+        return "only one of --to, --dump, --list-formats, --show-format, --check-format, --explain and "
+               "--print-config can be given";
     o->action = action;
     o->subject = subject;
     return NULL;
@@ -256,6 +242,8 @@ static const char *parse_action(struct options *o, enum option_id id, const char
         return set_action(o, ACTION_CHECK_FORMAT, arg);
     case OPT_EXPLAIN:
         return set_action(o, ACTION_EXPLAIN, arg);
+    case OPT_PRINT_CONFIG:
+        return set_action(o, ACTION_PRINT_CONFIG, NULL);
     case OPT_HELP:
         return set_action(o, ACTION_HELP, NULL);
     default:
@@ -322,6 +310,8 @@ static const char *parse_option(struct options *o, enum option_id id, const char
     case OPT_OUTPUT:
         o->output = arg;
         return *arg ? NULL : "--output: the name is empty";
+    case OPT_CONFIG: /* read before: config.h */
+        return NULL;
     case OPT_FORCE:
         o->force = true;
         return NULL;
@@ -368,32 +358,6 @@ static bool changes_result(enum option_id id)
            id == OPT_PLOTS || id == OPT_REDACT;
 }
 
-static enum option_id option_of(int value)
-{
-    for (int i = 0; i < OPT_COUNT; i++)
-        if (value == LONG_BASE + i || (option_table[i].letter && value == option_table[i].letter))
-            return (enum option_id)i;
-    return OPT_COUNT;
-}
-
-static const char *unknown_option(int argc, char **argv, struct arena *a)
-{
-    const char *names[OPT_COUNT];
-    for (int i = 0; i < OPT_COUNT; i++)
-        names[i] = option_table[i].name;
-    if (optopt > 0 && optopt < LONG_BASE)
-        return arena_printf(a, "unknown option -%c; see oomreport --help", optopt);
-    const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-    if (optopt >= LONG_BASE)
-        return arena_printf(a, "--%s takes no value", option_table[optopt - LONG_BASE].name);
-    word += strspn(word, "-");
-    word = arena_strndup(a, word, strcspn(word, "="));
-    const char *near = options_nearest(word, names, OPT_COUNT);
-    if (near)
-        return arena_printf(a, "unknown option --%s; did you mean --%s?", word, near);
-    return arena_printf(a, "unknown or ambiguous option --%s; see oomreport --help", word);
-}
-
 static const char *check_together(const struct options *o)
 {
     if (o->provenance && o->action != ACTION_CONVERT)
@@ -407,7 +371,8 @@ static const char *check_together(const struct options *o)
     bool reads = o->action == ACTION_REPORT || o->action == ACTION_CONVERT || o->action == ACTION_DUMP;
     if (reads && o->n_inputs == 0 && !o->files_from)
         return "no input; usage: oomreport [OPTION]... FILE|DIR|-... (see oomreport --help)";
-    if (!reads && o->action != ACTION_HELP && o->action != ACTION_VERSION && o->n_inputs > 0)
+    if (!reads && o->action != ACTION_HELP && o->action != ACTION_VERSION &&
+        o->action != ACTION_PRINT_CONFIG && o->n_inputs > 0)
         return "--list-formats, --show-format, --check-format and --explain take no inputs";
     return NULL;
 }
@@ -422,39 +387,29 @@ static void set_defaults(struct options *o, int argc, struct arena *a)
     o->given = arena_alloc(a, (size_t)argc * sizeof *o->given);
 }
 
+const char *options_try(struct options *o, size_t option, const char *value, struct arena *a)
+{
+    set_defaults(o, 1, a);
+    return parse_option(o, (enum option_id)option, value, a);
+}
+
 const char *options_parse(struct options *o, int argc, char **argv, struct arena *a)
 {
-    struct option longs[OPT_COUNT + 1] = {{0}};
-    char letters[2 * OPT_COUNT + 2] = ":";
-    size_t n = 1;
-    for (int i = 0; i < OPT_COUNT; i++) {
-        const struct option_row *row = &option_table[i];
-        longs[i] =
-            (struct option){row->name, row->arg ? required_argument : no_argument, NULL, LONG_BASE + i};
-        if (row->letter) {
-            letters[n++] = (char)row->letter;
-            if (row->arg)
-                letters[n++] = ':';
-        }
-    }
+    struct option_use use;
+    const char *why = NULL;
+    int found;
     set_defaults(o, argc, a);
-    opterr = 0;
-    optind = 0; /* glibc: start over, also for a second call in the tests */
-    int value;
-    while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        if (value == '?')
-            return unknown_option(argc, argv, a);
-        if (value == ':') {
-            enum option_id id = option_of(optopt);
-            return arena_printf(a, "--%s needs a value (%s)", option_table[id].name, option_table[id].arg);
-        }
-        enum option_id id = option_of(value);
-        const char *why = parse_option(o, id, optarg, a);
+    for (bool first = true; (found = options_next(&use, argc, argv, first, &why, a)) > 0; first = false) {
+        enum option_id id = (enum option_id)use.option;
+        why = parse_option(o, id, use.value, a);
         if (why)
             return why;
         if (changes_result(id))
-            o->given[o->n_given++] = str_of(arena_printf(a, "%s = %s", option_table[id].name, optarg));
+            o->given[o->n_given++] =
+                str_of(arena_printf(a, "%s = %s", options_table(NULL)[id].name, use.value));
     }
+    if (found < 0)
+        return why;
     o->inputs = (const char *const *)argv + optind;
     o->n_inputs = (size_t)(argc - optind);
     return check_together(o);

@@ -9,6 +9,7 @@
 #include "analyse/what_if.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cli/options_table.h"
 #include "normalise/normalise.h"
 
 enum exit_code {
@@ -27,6 +28,7 @@ enum action {
     ACTION_SHOW_FORMAT,
     ACTION_CHECK_FORMAT,
     ACTION_EXPLAIN,
+    ACTION_PRINT_CONFIG,
     ACTION_HELP,
     ACTION_VERSION
 };
@@ -76,6 +78,8 @@ struct options {
  * wrong with it and what would be right. argv may be reordered and must outlive o. */
 const char *options_parse(struct options *o, int argc, char **argv, struct arena *a);
 
+/* The same for one option of the table alone, onto the defaults. */
+const char *options_try(struct options *o, size_t option, const char *value, struct arena *a);
 /* The creation time comes from --timestamp or SOURCE_DATE_EPOCH, never from a clock. NULL, or what is wrong.
  */
 const char *options_timestamp(struct options *o, struct arena *a);

@@ -6,6 +6,9 @@ set -u
 LC_ALL=C
 TZ=UTC
 export LC_ALL TZ BUILD PYTHON
+for variable in $(env | sed -n 's/^\(OOMREPORT_[A-Z_]*\)=.*/\1/p'); do
+    unset "$variable" # settings of whoever runs the tests
+done
 work=$BUILD/check
 mkdir -p "$work"
 passed=0
@@ -123,6 +126,7 @@ for suite in "$@"; do
     snapshots) suite_script snapshots "$PYTHON" tests/tools/check_snapshots.py --program "$BUILD/oomreport" fixtures/snapshots ;;
     mutations) suite_script mutations "$PYTHON" tests/tools/mutate_snapshots.py --program "$BUILD/oomreport" \
         --count 200 $(case $BUILD in *asan*) echo --sanitized ;; esac) fixtures/snapshots ;;
+    cli) suite_script cli "$PYTHON" tests/tools/check_cli.py --program "$BUILD/oomreport" --work "$work/cli" ;;
     redact) suite_script redact "$PYTHON" tests/tools/check_redact.py --program "$BUILD/oomreport" --work "$work/redact" ;;
     schema) suite_script schema "$PYTHON" tests/tools/check_schema.py --program "$BUILD/oomreport" --work "$work/schema" ;;
     browser) suite_script browser "$PYTHON" tests/tools/check_browser.py --program "$BUILD/oomreport" --work "$work/browser" ;;

@@ -18,7 +18,7 @@ export MAKEFLAGS
 make -C "$name" -j2 BUILD="$work/b1" check
 make -C "$name" BUILD="$work/b1" DESTDIR="$work/root" prefix=/usr install
 "$work/root/usr/bin/oomreport" --version >/dev/null
-[ "$(find root -type f | wc -l)" -eq 3 ]
+[ "$(find root -type f | wc -l)" -eq 6 ]
 make -C "$name" BUILD="$work/b1" DESTDIR="$work/root" prefix=/usr uninstall
 [ "$(find root -type f | wc -l)" -eq 0 ] || {
     echo "distcheck: uninstall left files" >&2
