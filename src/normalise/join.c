@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    CHUNK = 4096,
-    QUARTERS = 14 * 4
+    QUARTERS = 14 * 4,
+    GROUP_MAX = 4096 /* series of one run and rank that are looked at together */
 };
 #define QUARTER_HOUR 900.0
 #define EPOCH_TIME 1e8 /* [s] smaller times count from the start of the run */
@@ -31,15 +31,14 @@ static bool same_or_unknown(double a, double b)
 }
 
 /* A log without a rank is the log of rank 0. */
-static bool same_rank(const struct lane *a, const struct lane *b)
+static double rank_of(const struct lane *l)
 {
-    double x = isnan(a->rank) ? 0 : a->rank, y = isnan(b->rank) ? 0 : b->rank;
-    return x == y;
+    return isnan(l->rank) ? 0 : l->rank;
 }
 
 static bool same_series(const struct lane *a, const struct lane *b)
 {
-    return a->input != b->input && str_eq(a->run, b->run) && same_rank(a, b) &&
+    return a->input != b->input && str_eq(a->run, b->run) && rank_of(a) == rank_of(b) &&
            same_or_unknown(a->seed, b->seed) &&
            (!a->device.n || !b->device.n || str_eq(a->device, b->device));
 }
@@ -254,19 +253,68 @@ static void drop(struct lane *l)
     free(l);
 }
 
-static size_t join_pairs(struct lane **lanes, size_t n)
+/* A lane with its place among all, so that those of one run and rank can be looked at together. */
+struct member {
+    struct lane *lane;
+    size_t at;
+};
+
+static int by_run_and_rank(const void *x, const void *y)
+{
+    const struct member *a = x, *b = y;
+    int order = str_cmp(a->lane->run, b->lane->run);
+    if (order)
+        return order;
+    double ra = rank_of(a->lane), rb = rank_of(b->lane);
+    if (ra != rb)
+        return ra < rb ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* The n lanes by run and rank, in order within one. To be freed. */
+static struct member *grouped(struct lane **lanes, size_t n)
+{
+    struct member *m = mem_alloc((n + 1) * sizeof *m);
+    for (size_t i = 0; i < n; i++)
+        m[i] = (struct member){lanes[i], i};
+    if (n)
+        qsort(m, n, sizeof *m, by_run_and_rank);
+    return m;
+}
+
+/* How many of the n members are of the first one's run and rank; at most GROUP_MAX are looked at together. */
+static size_t group_size(const struct member *m, size_t n)
+{
+    size_t size = 1;
+    while (size < n && size < GROUP_MAX && str_eq(m[size].lane->run, m->lane->run) &&
+           rank_of(m[size].lane) == rank_of(m->lane))
+        size++;
+    return size;
+}
+
+static void join_group(struct member *m, size_t n, struct lane **lanes)
 {
     for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; lanes[i] && k < n; k++) {
-            if (!lanes[k] || !same_series(lanes[i], lanes[k]))
+        for (size_t k = i + 1; m[i].lane && k < n; k++) {
+            if (!m[k].lane || !same_series(m[i].lane, m[k].lane))
                 continue;
-            bool swap = worth(lanes[k]->s) > worth(lanes[i]->s);
+            bool swap = worth(m[k].lane->s) > worth(m[i].lane->s);
             size_t to = swap ? k : i, from = swap ? i : k;
-            if (join(lanes[to], lanes[from])) {
-                drop(lanes[from]);
-                lanes[from] = NULL;
+            if (join(m[to].lane, m[from].lane)) {
+                drop(m[from].lane);
+                m[from].lane = lanes[m[from].at] = NULL;
             }
         }
+}
+
+static size_t join_pairs(struct lane **lanes, size_t n)
+{
+    struct member *m = grouped(lanes, n);
+    for (size_t i = 0, size; i < n; i += size) {
+        size = group_size(m + i, n - i);
+        join_group(m + i, size, lanes);
+    }
+    free(m);
     size_t left = 0;
     for (size_t i = 0; i < n; i++)
         if (lanes[i])
@@ -295,20 +343,21 @@ static bool clash(const struct lane *a, const struct lane *b)
     return str_eq(a->run, b->run) && (a->rank == b->rank || (isnan(a->rank) && isnan(b->rank)));
 }
 
-/* The name of a series that others have too, with its seed, device or file behind it, else a number; those
- * that are still alike after that with the file, at last with the number. */
-static struct str name_apart(struct lane **lanes, size_t n, size_t i, int round, struct arena *a)
+/* The name of member i of a group, where others clash with it: with its seed, device or file behind it, else
+ * a number; those that are still alike after that with the file, at last with the number. */
+static struct str name_apart(const struct member *m, size_t n, size_t i, int round, struct arena *a)
 {
-    const struct lane *l = lanes[i];
+    const struct lane *l = m[i].lane;
     bool seeds = false, devices = false, files = false, any = false;
     unsigned number = 1;
     for (size_t k = 0; k < n; k++) {
-        if (k == i || !clash(l, lanes[k]))
+        const struct lane *other = m[k].lane;
+        if (k == i || !clash(l, other))
             continue;
         any = true;
-        seeds |= l->seed != lanes[k]->seed && !isnan(l->seed);
-        devices |= l->device.n && !str_eq(l->device, lanes[k]->device);
-        files |= l->input != lanes[k]->input;
+        seeds |= l->seed != other->seed && !isnan(l->seed);
+        devices |= l->device.n && !str_eq(l->device, other->device);
+        files |= l->input != other->input;
         number += k < i;
     }
     struct str run = l->run;
@@ -328,8 +377,13 @@ static void tell_apart(struct lane **lanes, size_t n, struct arena *a)
 {
     struct str *names = mem_alloc((n + 1) * sizeof *names);
     for (int round = 0; round < 3; round++) {
-        for (size_t i = 0; i < n; i++)
-            names[i] = name_apart(lanes, n, i, round, a);
+        struct member *m = grouped(lanes, n);
+        for (size_t i = 0, size; i < n; i += size) {
+            size = group_size(m + i, n - i);
+            for (size_t k = 0; k < size; k++)
+                names[m[i + k].at] = name_apart(m + i, size, k, round, a);
+        }
+        free(m);
         for (size_t i = 0; i < n; i++)
             lanes[i]->run = names[i];
     }
