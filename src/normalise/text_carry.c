@@ -11,9 +11,16 @@ void carry_release(struct carry *c)
 
 struct carry_set *carry_find(struct carry *c, double rank)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (c->sets[i].rank == rank || (isnan(rank) && isnan(c->sets[i].rank)))
-            return &c->sets[i];
+    if (isnan(rank))
+        return c->any ? &c->sets[c->any - 1] : NULL;
+    /* a rank writes several lines, and ranks take turns */
+    for (size_t i = 0; i < c->n; i++) {
+        size_t at = (c->last + i) % c->n;
+        if (c->sets[at].rank == rank) {
+            c->last = at;
+            return &c->sets[at];
+        }
+    }
     return NULL;
 }
 
@@ -29,6 +36,8 @@ struct carry_set *carry_open(struct carry *c, double rank)
     s = &c->sets[c->n++];
     s->rank = rank;
     s->n = 0;
+    if (isnan(rank))
+        c->any = c->n;
     return s;
 }
 

@@ -11,7 +11,7 @@
 enum {
     CARRY_CELLS = 24,
     CARRY_TEXT = 120, /* [B] of a value; longer ones are cut */
-    CARRY_RANKS = 64
+    CARRY_RANKS = 1024
 };
 
 struct carry_cell {
@@ -33,6 +33,8 @@ struct carry_set {
 struct carry {
     struct carry_set *sets; /* n */
     size_t n, cap;
+    size_t last; /* of the rank found last */
+    size_t any;  /* 1 + number of the set without a rank; 0: none */
 };
 
 void carry_release(struct carry *c);

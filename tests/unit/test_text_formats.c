@@ -106,6 +106,21 @@ static void a_value_of_an_earlier_line_stays_with_its_rank(void **state)
     assert_non_null(strstr(out, "{\"rank\":1,\"step\":6,\"allocated_bytes\":1048576,\"peak_bytes\":4194304"));
 }
 
+static void every_one_of_many_ranks_keeps_its_values(void **state)
+{
+    struct run *r = *state;
+    struct buf b = {0};
+    for (int rank = 0; rank < 200; rank++)
+        buf_printf(&b, "[rank%d]: [INFO]: iteration: %d / 900 | consumed\n", rank, 500 + rank);
+    for (int rank = 0; rank < 200; rank++)
+        buf_printf(&b, "[rank%d]: Memory usage: 1.00MiB. Peak allocated 2.00MiB. Peak reserved: 3.00MiB\n",
+                   rank);
+    const char *out = run_convert(r, buf_view(&b), CONVERT_JSONL);
+    assert_non_null(strstr(out, "{\"rank\":63,\"step\":563,"));
+    assert_non_null(strstr(out, "{\"rank\":199,\"step\":699,"));
+    buf_release(&b);
+}
+
 static void progress_bars_that_are_drawn_again_give_one_record_a_step(void **state)
 {
     struct run *r = *state;
@@ -298,6 +313,7 @@ int main(void)
         T(a_record_within_megabytes_of_one_line_is_found),
         T(source_code_that_holds_the_pattern_is_no_record),
         T(a_value_of_an_earlier_line_stays_with_its_rank),
+        T(every_one_of_many_ranks_keeps_its_values),
         T(progress_bars_that_are_drawn_again_give_one_record_a_step),
         T(an_error_printed_again_is_one_event_and_that_of_the_next_run_another),
         T(a_survived_error_is_told_as_such),
