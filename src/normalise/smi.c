@@ -13,14 +13,13 @@ enum {
 /* What a column's cells looked like over the rows seen. */
 struct smi_column {
     bool stamp, mib, percent, watt, pstate, uuid, bus, text, number;
-    double least, most, first;
-    bool whole;
+    double least, most; /* of its numbers */
+    bool whole;         /* all of them are */
 };
 
 struct smi_table {
     struct smi_column col[CELLS_MAX];
     size_t n, rows;
-    double cell[ROWS_MAX][CELLS_MAX]; /* NAN: no number */
 };
 
 static bool next_line(struct str *rest, struct str *line)
@@ -51,28 +50,26 @@ static bool ends_in(struct str s, const char *tail)
     return s.n > t.n && str_eq((struct str){s.p + s.n - t.n, t.n}, t);
 }
 
-static void look_at(struct smi_column *c, double *number, struct str cell, bool first)
+static void look_at(struct smi_column *c, struct str cell)
 {
     double v;
     struct unit unit;
-    *number = NAN;
     if (cell.n >= 19 && stamp_parse(cell, &v)) {
         c->stamp = true;
     } else if (str_starts(cell, STR_LIT("GPU-"))) {
         c->uuid = true;
     } else if (cell.n > 8 && cell.p[cell.n - 2] == '.' && memchr(cell.p, ':', cell.n)) {
         c->bus = true;
-    } else if (cell.n <= 3 && cell.p && cell.p[0] == 'P') {
+    } else if (cell.n && cell.n <= 3 && cell.p[0] == 'P') {
         c->pstate = true;
     } else if (unit_cell(cell, &v, &unit) == CELL_VALUE_NUMBER) {
-        *number = v;
         c->mib |= ends_in(cell, " MiB");
         c->percent |= ends_in(cell, " %");
         c->watt |= ends_in(cell, " W");
         c->number |= unit.kind == UNIT_KIND_NONE;
-        c->whole = (first || c->whole) && v == floor(v);
-        c->least = first ? v : fmin(c->least, v);
-        c->most = first ? v : fmax(c->most, v);
+        c->whole &= v == floor(v);
+        c->least = fmin(c->least, v);
+        c->most = fmax(c->most, v);
     } else if (!unit_is_missing(cell)) {
         c->text = true;
     }
@@ -81,16 +78,16 @@ static void look_at(struct smi_column *c, double *number, struct str cell, bool 
 static bool fill_table(struct smi_table *t, struct str head)
 {
     struct str line, cell;
-    memset(t, 0, sizeof *t);
+    *t = (struct smi_table){.n = 0};
+    for (size_t i = 0; i < CELLS_MAX; i++)
+        t->col[i] = (struct smi_column){.least = INFINITY, .most = -INFINITY, .whole = true};
     while (t->rows < ROWS_MAX && next_line(&head, &line)) {
         struct str rest = line;
         size_t n = 0;
         if (!line.n || !head.p)
             continue; /* the last line of the head may be cut */
-        while (n < CELLS_MAX && next_cell(&rest, &cell)) {
-            look_at(&t->col[n], &t->cell[t->rows][n], cell, t->rows == 0);
-            n++;
-        }
+        while (n < CELLS_MAX && next_cell(&rest, &cell))
+            look_at(&t->col[n++], cell);
         if (t->rows && n != t->n)
             return false;
         t->n = n;

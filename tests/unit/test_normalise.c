@@ -116,6 +116,16 @@ static void a_size_of_a_phase_stands_for_that_of_the_row(void **state)
         "{\"step\":1,\"phase\":\"eval\",\"peak_bytes\":4294967296,\"size_boxes\":5}\n");
 }
 
+static void a_device_log_without_names_may_begin_with_a_gap(void **state)
+{
+    struct run *r = *state;
+    const char *out = run_jsonl(r, "2026/01/03 15:36:53.000, 0, [N/A], 81920\n"
+                                   "2026/01/03 15:36:54.000, 0, 40960, 81920\n"
+                                   "2026/01/03 15:36:55.000, 0, 40961, 81920\n");
+    assert_non_null(strstr(out, "\"device_used_bytes\":42949672960"));
+    assert_null(strstr(out, "\"device_used_bytes\":85899345920"));
+}
+
 static void only_the_wanted_steps_are_used(void **state)
 {
     struct run *r = *state;
@@ -254,6 +264,7 @@ int main(void)
         TEST(sets_are_checked_and_take_units),
         TEST(set_wins_over_the_header_and_fills_steps),
         TEST(a_size_of_a_phase_stands_for_that_of_the_row),
+        TEST(a_device_log_without_names_may_begin_with_a_gap),
         TEST(only_the_wanted_steps_are_used),
         TEST(figures_of_a_message_are_parsed),
         TEST(a_bare_message_between_records_is_an_event_once),
