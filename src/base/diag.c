@@ -39,9 +39,11 @@ void diag_add(struct diag *d, enum diag_code code, struct place at, const char *
     va_start(ap, fmt);
     buf_vprintf(&raw, fmt, ap);
     va_end(ap);
-    bool cut = raw.n > TEXT_MAX;
-    utf8_put_visible(&text, (struct str){raw.p, cut ? TEXT_MAX : raw.n});
-    if (cut)
+    size_t shown = raw.n < TEXT_MAX ? raw.n : TEXT_MAX;
+    while (shown < raw.n && shown > TEXT_MAX - 3 && (raw.p[shown] & 0xC0) == 0x80)
+        shown--; /* not within a character */
+    utf8_put_visible(&text, (struct str){raw.p, shown});
+    if (shown < raw.n)
         buf_puts(&text, "...");
     if (d->n == d->cap) {
         d->cap = d->cap ? d->cap * 2 : 8;

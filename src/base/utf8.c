@@ -56,12 +56,25 @@ void utf8_put(struct buf *b, uint32_t u)
     }
 }
 
+bool utf8_unsafe(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+    } range[] = {{0, 0x1F},        {0x7F, 0x9F},     {0xAD, 0xAD},      {0x61C, 0x61C},
+                 {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},  {0x2060, 0x206F},
+                 {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF}, {0xE0000, 0xE0FFF}};
+    for (size_t i = 0; i < sizeof range / sizeof *range; i++)
+        if (code >= range[i].first && code <= range[i].last)
+            return true;
+    return (code & 0xFFFE) == 0xFFFE;
+}
+
 void utf8_put_visible(struct buf *b, struct str s)
 {
     while (s.n) {
         uint32_t code = 0;
         size_t n = utf8_next(&code, s);
-        if (!n || code < 0x20 || code == 0x7F || (code >= 0x80 && code < 0xA0)) {
+        if (!n || utf8_unsafe(code)) {
             if (!n)
                 n = 1;
             for (size_t i = 0; i < n; i++)

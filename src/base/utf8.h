@@ -12,8 +12,10 @@ size_t utf8_next(uint32_t *code, struct str s);
 bool utf8_valid(struct str s);
 /* Appends a code point below 0x110000; a surrogate becomes U+FFFD. */
 void utf8_put(struct buf *b, uint32_t code);
-/* Appends s fit for a terminal, a log and one line: control characters (C0, DEL, C1) and bytes
- * that are no UTF-8 as \xNN. */
+/* True for characters that are invisible or that hide or reorder the text around them: controls, soft hyphen,
+ * zero-width and bidirectional ones, tags, non-characters. */
+bool utf8_unsafe(uint32_t code);
+/* Appends s fit for a terminal, a log and one line: unsafe characters and bytes that are no UTF-8 as \xNN. */
 void utf8_put_visible(struct buf *b, struct str s);
 
 #endif

@@ -6,19 +6,20 @@ struct range {
     uint32_t first, last;
 };
 
-/* Characters that are invisible, or that change the order or place of others. */
-static const struct range unsafe[] = {
-    {0, 0x1F},        {0x7F, 0x9F},     {0xAD, 0xAD},        {0x300, 0x36F},   {0x61C, 0x61C},
-    {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},    {0x2060, 0x206F}, {0xFE00, 0xFE0F},
-    {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFF}, {0xE0000, 0x10FFFF},
+/* Characters that the painter, which sets one glyph beside the other, cannot show where they belong. */
+static const struct range unset[] = {
+    {0x300, 0x36F},
+    {0xFE00, 0xFE0F},
+    {0xFFF0, 0xFFFF},
+    {0xE0000, 0x10FFFF},
 };
 
 static bool is_unsafe(uint32_t code)
 {
-    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
-        if (code >= unsafe[i].first && code <= unsafe[i].last)
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
+        if (code >= unset[i].first && code <= unset[i].last)
             return true;
-    return false;
+    return utf8_unsafe(code);
 }
 
 size_t text_visible(char *out, size_t cap, struct str in, bool (*has)(const void *font, uint32_t code),

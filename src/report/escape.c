@@ -7,13 +7,6 @@ static size_t at(struct str s, size_t i, uint32_t *cp)
     return utf8_next(cp, (struct str){s.p + i, s.n - i});
 }
 
-bool escape_unsafe(uint32_t cp)
-{
-    return cp < 0x20 || (cp >= 0x7F && cp <= 0x9F) || cp == 0xAD || (cp >= 0x200B && cp <= 0x200F) ||
-           (cp >= 0x2028 && cp <= 0x202E) || (cp >= 0x2060 && cp <= 0x206F) || cp == 0xFEFF ||
-           (cp >= 0xFDD0 && cp <= 0xFDEF) || (cp & 0xFFFE) == 0xFFFE || (cp >= 0xE0000 && cp <= 0xE0FFF);
-}
-
 void escape_json(struct buf *b, struct str s)
 {
     buf_putc(b, '"');
@@ -33,7 +26,7 @@ void escape_json(struct buf *b, struct str s)
             buf_puts(b, "\\t");
         } else if (cp == '<') {
             buf_puts(b, "\\u003c"); /* so that the text may stand inside an HTML page */
-        } else if (cp < 0x10000 && escape_unsafe(cp)) {
+        } else if (cp < 0x10000 && utf8_unsafe(cp)) {
             buf_printf(b, "\\u%04x", (unsigned)cp);
         } else {
             buf_put(b, s.p + i, n);
@@ -56,11 +49,11 @@ static bool show_unsafe(struct buf *b, const char *backslash, struct str s, size
         buf_putc(b, ' ');
         return true;
     }
-    if (*cp < 0x80 && escape_unsafe(*cp)) {
+    if (*cp < 0x80 && utf8_unsafe(*cp)) {
         buf_printf(b, "%sx%02x", backslash, (unsigned)*cp);
         return true;
     }
-    if (escape_unsafe(*cp)) {
+    if (utf8_unsafe(*cp)) {
         buf_printf(b, "%su{%x}", backslash, (unsigned)*cp);
         return true;
     }

@@ -7,11 +7,6 @@
 #define OOMREPORT_REPORT_ESCAPE_H
 
 #include "base/buf.h"
-#include <stdint.h>
-
-/* True for code points that may not reach a reader as they are: controls, bidirectional
- * overrides, noncharacters, zero-width marks. */
-bool escape_unsafe(uint32_t cp);
 
 /* A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void escape_json(struct buf *b, struct str s);

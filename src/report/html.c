@@ -29,7 +29,7 @@ void html_escape(struct buf *b, struct str s)
         size_t n = utf8_next(&cp, (struct str){s.p + i, s.n - i});
         const char *as = n ? entity(cp) : NULL;
 
-        if (n && !as && (cp == '\n' || cp == '\t' || !escape_unsafe(cp))) {
+        if (n && !as && (cp == '\n' || cp == '\t' || !utf8_unsafe(cp))) {
             i += n;
             continue;
         }

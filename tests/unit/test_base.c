@@ -91,6 +91,9 @@ static void control_bytes_are_made_visible(void **state)
     struct buf b = {0};
     utf8_put_visible(&b, (struct str){"a\x1B[31m\0\xFF\xC2\x9B\xC3\xA9", 12});
     assert_string_equal(b.p, "a\\x1B[31m\\x00\\xFF\\xC2\\x9B\xC3\xA9");
+    buf_clear(&b);
+    utf8_put_visible(&b, STR_LIT("x\xE2\x80\xAEyz")); /* right to left from here on */
+    assert_string_equal(b.p, "x\\xE2\\x80\\xAEyz");
     buf_release(&b);
 }
 
@@ -114,6 +117,21 @@ static void of_one_kind_five_diagnostics_are_kept_and_the_rest_counted(void **st
     assert_null(strstr(text, "bad 6"));
     assert_null(strstr(text, "a note"));
     free(text);
+    diag_release(&d);
+}
+
+static void a_long_text_is_cut_between_characters(void **state)
+{
+    (void)state;
+    struct diag d;
+    struct buf b = {0};
+    diag_init(&d);
+    for (int i = 0; i < 400; i++)
+        buf_puts(&b, "\xE2\x82\xAC");
+    diag_add(&d, DIAG_BAD_JSON, (struct place){"a", 1, 0}, "x%s", b.p);
+    assert_null(strchr(d.items[0].text, '\\'));
+    assert_string_equal(d.items[0].text + strlen(d.items[0].text) - 6, "\xE2\x82\xAC...");
+    buf_release(&b);
     diag_release(&d);
 }
 
@@ -154,6 +172,7 @@ int main(void)
         cmocka_unit_test(utf8_accepts_only_well_formed_sequences),
         cmocka_unit_test(control_bytes_are_made_visible),
         cmocka_unit_test(of_one_kind_five_diagnostics_are_kept_and_the_rest_counted),
+        cmocka_unit_test(a_long_text_is_cut_between_characters),
         cmocka_unit_test(a_hostile_text_cannot_reach_the_terminal),
         cmocka_unit_test(embedded_files_are_found_by_name),
     };
