@@ -1,4 +1,4 @@
-/* num: numbers to text and back, in the C locale whatever setlocale() says. */
+/* num: numbers to text and back, as in the C locale: nothing in the program calls setlocale(). */
 #ifndef OOMREPORT_BASE_NUM_H
 #define OOMREPORT_BASE_NUM_H
 

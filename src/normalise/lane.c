@@ -215,10 +215,8 @@ static void append_row(struct lane *l, const struct lane_slot *slot)
         return;
     }
     enum decision what = decide(l, slot);
-    if (what == DROP) {
-        l->dropped++;
+    if (what == DROP)
         return;
-    }
     if (what == RESTART)
         restart(l, r);
     series_append(l->s, r);

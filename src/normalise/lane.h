@@ -44,8 +44,7 @@ struct lane {
     struct lane_slot *slots; /* LANE_WINDOW of them; NULL while nothing is held */
     unsigned first, n;
     double last_step, first_step; /* of appended train rows; NAN */
-    bool two_writers, told_restart;
-    uint64_t dropped;
+    bool two_writers;
 };
 
 /* Figures that make a row worth keeping, as bits of record.have; memory only, or shapes too. */

@@ -69,7 +69,7 @@ static void parse_layout(struct parse *p, const cJSON *v)
             l->transposed = parse_bool(p, k);
         } else if (!strcmp(k->string, "delimiter")) {
             struct str s = parse_text(p, k);
-            if (s.n == 1 && s.p[0] > 0 && s.p[0] != '"' && s.p[0] != '\n')
+            if (s.n == 1 && (unsigned char)s.p[0] < 0x80 && s.p[0] != '"' && s.p[0] != '\n')
                 l->delimiter = s.p[0];
             else
                 parse_complain(p, "expected one ASCII character");

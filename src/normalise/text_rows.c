@@ -166,8 +166,7 @@ static void try_pattern(struct text_rows *t, struct pattern *p, struct str text)
     if (text_match_gave_up(p->re))
         diag_add(t->d, DIAG_BAD_MAPPING, (struct place){t->file, t->line, 0},
                  "the pattern \"%.80s\" of the format \"%s\" takes too many steps on lines such as this; it "
-                 "is not "
-                 "tried any more",
+                 "is not tried any more",
                  p->p->re.p, p->f->m->name);
 }
 

@@ -105,7 +105,7 @@ bool unit_of_name(struct unit *out, struct str name, size_t *stem)
         if (i > 0 && is_separator(name.p[i - 1]) && name_word(out, word, false)) {
             end = i;
         } else if (end >= 3 && name_word(out, (struct str){name.p + end - 2, 2}, false) &&
-                   name.p[end - 1] == 'B' && name.p[end - 3] >= 'a') {
+                   name.p[end - 1] == 'B' && name.p[end - 3] >= 'a' && name.p[end - 3] <= 'z') {
             end -= 2; /* "memoryUsedMB" */
         } else {
             return false;

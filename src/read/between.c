@@ -23,7 +23,7 @@ bool between_is_text(struct str line)
     line = str_trim(line);
     if (line.n == 0 || memchr("{}[]\",:;", line.p[0], 8))
         return false;
-    if (str_find(line, STR_LIT("\":")) != (size_t)-1 || str_find(line, STR_LIT("\": ")) != (size_t)-1)
+    if (str_find(line, STR_LIT("\":")) != (size_t)-1)
         return false;
     if (line.p[0] == '^' || line.p[0] == '~' || line.p[0] == '=' || line.p[0] == '#')
         return true;
