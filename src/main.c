@@ -11,6 +11,7 @@
 #include "cli/explain.h"
 #include "cli/formats.h"
 #include "cli/inputs.h"
+#include "cli/logger.h"
 #include "cli/options.h"
 #include "cli/result.h"
 #include "cli/term.h"
@@ -501,6 +502,8 @@ static int print_text(struct session *s)
         options_help(&text);
     else if (s->o.action == ACTION_VERSION)
         options_version(&text);
+    else if (s->o.action == ACTION_LOGGER)
+        logger_print(&text, s->o.subject);
     else if (s->o.action == ACTION_PRINT_CONFIG)
         config_print(&text, &s->config);
     else {
@@ -524,7 +527,7 @@ static int run(struct session *s, int argc, char **argv)
         return fail(EXIT_USAGE, "%s", why);
     term_init(&s->term, &s->o);
     if (s->o.action == ACTION_HELP || s->o.action == ACTION_VERSION || s->o.action == ACTION_EXPLAIN ||
-        s->o.action == ACTION_PRINT_CONFIG)
+        s->o.action == ACTION_PRINT_CONFIG || s->o.action == ACTION_LOGGER)
         return print_text(s);
     struct diag d;
     diag_init(&d);

@@ -38,6 +38,7 @@ static const struct word words_dump[] = {{"rows", DUMP_ROWS},
 static const struct word words_colour[] = {
     {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}};
 
+static const struct word words_logger[] = {{"torch", 0}, {"lightning", 0}, {"hf", 0}};
 static const struct word words_redact[] = {
     {"none", REDACT_NONE}, {"paths", REDACT_PATHS}, {"all", REDACT_ALL}};
 
@@ -214,8 +215,8 @@ static const char *set_action(struct options *o, enum action action, const char 
     if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
         return NULL;
     if (o->action != ACTION_REPORT && action != ACTION_HELP && action != ACTION_VERSION)
-        return "only one of --to, --dump, --list-formats, --show-format, --check-format, --explain and "
-               "--print-config can be given";
+        return "only one of --to, --dump, --list-formats, --show-format, --check-format, --logger, --explain "
+               "and --print-config can be given";
     o->action = action;
     o->subject = subject;
     return NULL;
@@ -242,6 +243,9 @@ static const char *parse_action(struct options *o, enum option_id id, const char
         return set_action(o, ACTION_CHECK_FORMAT, arg);
     case OPT_EXPLAIN:
         return set_action(o, ACTION_EXPLAIN, arg);
+    case OPT_LOGGER:
+        why = word_value(&value, "logger", str_of(arg), WORDS(words_logger), a);
+        return why ? why : set_action(o, ACTION_LOGGER, arg);
     case OPT_PRINT_CONFIG:
         return set_action(o, ACTION_PRINT_CONFIG, NULL);
     case OPT_HELP:
@@ -373,7 +377,7 @@ static const char *check_together(const struct options *o)
         return "no input; usage: oomreport [OPTION]... FILE|DIR|-... (see oomreport --help)";
     if (!reads && o->action != ACTION_HELP && o->action != ACTION_VERSION &&
         o->action != ACTION_PRINT_CONFIG && o->n_inputs > 0)
-        return "--list-formats, --show-format, --check-format and --explain take no inputs";
+        return "--list-formats, --show-format, --check-format, --logger and --explain take no inputs";
     return NULL;
 }
 

@@ -28,6 +28,7 @@ enum action {
     ACTION_SHOW_FORMAT,
     ACTION_CHECK_FORMAT,
     ACTION_EXPLAIN,
+    ACTION_LOGGER,
     ACTION_PRINT_CONFIG,
     ACTION_HELP,
     ACTION_VERSION
@@ -49,7 +50,7 @@ enum colour {
 
 struct options {
     enum action action;
-    const char *subject;       /* of --show-format, --check-format, --explain */
+    const char *subject;       /* of --show-format, --check-format, --explain, --logger */
     const char *output;        /* NULL: not given */
     unsigned parts;            /* of enum report_part */
     const char *stdout_format; /* "md", "txt", "json" or NULL */

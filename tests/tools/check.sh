@@ -126,6 +126,7 @@ for suite in "$@"; do
     snapshots) suite_script snapshots "$PYTHON" tests/tools/check_snapshots.py --program "$BUILD/oomreport" fixtures/snapshots ;;
     mutations) suite_script mutations "$PYTHON" tests/tools/mutate_snapshots.py --program "$BUILD/oomreport" \
         --count 200 $(case $BUILD in *asan*) echo --sanitized ;; esac) fixtures/snapshots ;;
+    logger) suite_script logger "$PYTHON" -B tests/tools/check_logger.py --program "$BUILD/oomreport" --work "$work/logger" ;;
     cli) suite_script cli "$PYTHON" tests/tools/check_cli.py --program "$BUILD/oomreport" --work "$work/cli" ;;
     redact) suite_script redact "$PYTHON" tests/tools/check_redact.py --program "$BUILD/oomreport" --work "$work/redact" ;;
     schema) suite_script schema "$PYTHON" tests/tools/check_schema.py --program "$BUILD/oomreport" --work "$work/schema" ;;
