@@ -86,20 +86,31 @@ static double predict(const struct scaled *s, const double *beta, size_t terms, 
     return v;
 }
 
+/* No coefficient of a scaled column moved by a thousandth of the residuals' spread. */
+static bool settled(const double *before, const double *beta, size_t terms, double sd)
+{
+    for (size_t t = 0; t <= terms; t++)
+        if (fabs(beta[t] - before[t]) > 0.001 * sd)
+            return false;
+    return true;
+}
+
 static void huber_rounds(const struct scaled *s, const double *y, size_t n, size_t terms, double *w,
                          double *r, double *beta)
 {
+    double before[P] = {0};
     for (size_t i = 0; i < n; i++)
         w[i] = 1;
     for (int round = 0; round < ROUNDS; round++) {
         weighted(s, y, w, n, terms, beta);
         for (size_t i = 0; i < n; i++)
-            r[i] = y[i] - predict(s, beta, terms, i);
-        double sd = stats_mad_sd(r, n);
-        if (!(sd > 0))
+            w[i] = r[i] = fabs(y[i] - predict(s, beta, terms, i));
+        double sd = 1.4826 * stats_median(w, n); /* w is reordered, and filled anew below */
+        if (!(sd > 0) || (round > 0 && settled(before, beta, terms, sd)))
             break;
         for (size_t i = 0; i < n; i++)
-            w[i] = fabs(r[i]) <= 1.345 * sd ? 1 : 1.345 * sd / fabs(r[i]);
+            w[i] = r[i] <= 1.345 * sd ? 1 : 1.345 * sd / r[i];
+        memcpy(before, beta, sizeof before);
     }
 }
 

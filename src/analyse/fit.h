@@ -1,8 +1,9 @@
 /* fit: a robust linear fit of one quantity on a few others.
  *
  * Huber's M-estimator (Huber, 1964; k = 1.345) by iteratively reweighted least
- * squares, coefficients kept at zero or above where asked: memory does not fall
- * when a batch grows. Knows of numbers only. */
+ * squares until nothing moves, at most 12 rounds, with the scale from the median
+ * absolute residual; coefficients kept at zero or above where asked: memory does
+ * not fall when a batch grows. Knows of numbers only. */
 #ifndef OOMREPORT_ANALYSE_FIT_H
 #define OOMREPORT_ANALYSE_FIT_H
 
