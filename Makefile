@@ -61,7 +61,8 @@ deps: ## install what is missing (Debian, Ubuntu); test tools only with a test g
 	@sh tests/tools/deps.sh $(MAKECMDGOALS)
 
 # --- program ---------------------------------------------------------------------------
-$(PROG): $(BUILD)/obj/main.o $(LIB)
+# Of the objects, not the archive: that would hide a name that two of them define.
+$(PROG): $(BUILD)/obj/main.o $(OBJ)
 	$(SHOW)$(LINK) -o $@ $^ $(ALL_LIBS)
 
 $(LIB): $(OBJ)

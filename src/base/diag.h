@@ -56,7 +56,7 @@ const char *diag_name(enum diag_code code); /* "bad-json" */
 enum diag_level diag_level(enum diag_code code);
 /* Number of errors (not warnings, not notes) seen. */
 uint64_t diag_errors(const struct diag *d);
-/* `file:line:col: level: text [name]` one a line; control bytes and invalid
+/* `file:line:col: level: text [name]` one a line; unsafe characters and invalid
  * UTF-8 are shown as \xNN; only those of at least this level. */
 void diag_print(const struct diag *d, FILE *f, enum diag_level least);
 

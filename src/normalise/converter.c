@@ -4,7 +4,6 @@
  * row only where the row differs from the header in force (a log of two GPUs has a rank in
  * each row). In CSV they are columns; "oomlog" is 1 in the first row behind a header, or in a row
  * of its own where one row could not say the same. Reading either gives the same records. */
-#include "normalise/converter.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/utf8.h"
@@ -168,8 +167,9 @@ static void put_provenance(struct buf *b, const struct record *r)
     buf_printf(b, ":%llu", (unsigned long long)r->at.line);
 }
 
-/* The fields of r in mask, events first, as the schema's examples have them. */
-void converter_put_json(struct buf *b, const struct record *r, uint64_t mask, bool provenance)
+/* The fields of r in mask and its sizes, events first, as the schema's examples have them: one object without
+ * a line end, with "at":"file:line" when provenance. */
+static void put_object(struct buf *b, const struct record *r, uint64_t mask, bool provenance)
 {
     char before = '{';
     uint64_t bits = r->have & mask;
@@ -227,9 +227,9 @@ static void put_json(struct converter *c, const struct record *r)
     if (record_has(r, F_OOMLOG)) {
         held_set(&c->header, r);
         c->has_header = true;
-        converter_put_json(&c->b, r, c->header_mask, c->provenance);
+        put_object(&c->b, r, c->header_mask, c->provenance);
     } else {
-        converter_put_json(&c->b, r, own_header_fields(c, r) | ~c->header_mask, c->provenance);
+        put_object(&c->b, r, own_header_fields(c, r) | ~c->header_mask, c->provenance);
     }
     buf_putc(&c->b, '\n');
 }
