@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+#include <emmintrin.h>
+#endif
 
 /* A packed block. Whole numbers are min + an offset of `width` little-endian
  * bytes; the offset with all bits set is "missing". Where a value is no whole
@@ -47,6 +50,89 @@ static inline bool whole(double v)
     return fabs(v) < 9007199254740992.0 && (double)(int64_t)v == v && (v != 0 || !signbit(v));
 }
 
+/* Adding 1.5 * 2^52 to a number of at most 2^51 rounds it to a whole one: what is whole stays as it is. */
+#define ROUNDER 6755399441055744.0
+#define ROUNDER_MAX 2251799813685248.0
+/* A whole number below 2^52 added to 2^52 stands in the low bits of the sum. */
+#define CARRIER 4503599627370496.0
+
+static inline uint64_t bits_of(double v)
+{
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    return u;
+}
+
+/* What the values of a block are like. */
+struct range {
+    double min, max; /* of those that are there; min > max: none is */
+    bool all_whole, any_missing;
+};
+
+/* The usual values, none of them negative: a pass without branches over an even number of them. False: look
+ * again, one by one. */
+static bool find_range_quick(struct range *r, const double *v, size_t n)
+{
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+    const __m128d rounder = _mm_set1_pd(ROUNDER);
+    __m128d min = _mm_set1_pd(INFINITY), max = _mm_set1_pd(-INFINITY), signs = _mm_setzero_pd(),
+            odd = _mm_setzero_pd(), missing = _mm_setzero_pd();
+    for (size_t i = 0; i < n; i += 2) {
+        __m128d x = _mm_loadu_pd(v + i), gone = _mm_cmpunord_pd(x, x);
+        min = _mm_min_pd(x, min); /* the second where one is no number */
+        max = _mm_max_pd(x, max);
+        signs = _mm_or_pd(signs, x);
+        odd = _mm_or_pd(odd,
+                        _mm_andnot_pd(gone, _mm_cmpneq_pd(_mm_sub_pd(_mm_add_pd(x, rounder), rounder), x)));
+        missing = _mm_or_pd(missing, gone);
+    }
+    double least[2], most[2];
+    _mm_storeu_pd(least, min);
+    _mm_storeu_pd(most, max);
+    r->min = least[0] < least[1] ? least[0] : least[1];
+    r->max = most[0] > most[1] ? most[0] : most[1];
+    r->all_whole = !_mm_movemask_pd(odd);
+    r->any_missing = _mm_movemask_pd(missing);
+    return !_mm_movemask_pd(signs) && r->max <= ROUNDER_MAX;
+#else
+    uint64_t signs = 0;
+    bool odd = false;
+    *r = (struct range){INFINITY, -INFINITY, true, false};
+    for (size_t i = 0; i < n; i++) {
+        double x = v[i];
+        bool gone = isnan(x);
+        r->min = x < r->min ? x : r->min;
+        r->max = x > r->max ? x : r->max;
+        signs |= bits_of(x);
+        odd |= !gone & ((x + ROUNDER) - ROUNDER != x);
+        r->any_missing |= gone;
+    }
+    r->all_whole = !odd;
+    return signs >> 63 == 0 && r->max <= ROUNDER_MAX;
+#endif
+}
+
+static void find_range(struct range *r, const double *v, size_t n)
+{
+    if (n % 2 == 0 && find_range_quick(r, v, n))
+        return;
+    *r = (struct range){INFINITY, -INFINITY, true, false};
+    for (size_t i = 0; i < n; i++) {
+        double x = v[i];
+        if (isnan(x)) {
+            r->any_missing = true;
+            continue;
+        }
+        r->min = x < r->min ? x : r->min;
+        r->max = x > r->max ? x : r->max;
+        r->all_whole = whole(x);
+        if (!r->all_whole)
+            return; /* the doubles are kept: nothing else needs to be known */
+    }
+    /* Offsets must be exact as doubles too. */
+    r->all_whole = !(r->max - r->min >= 9007199254740992.0);
+}
+
 /* Bytes needed for offsets up to `range` with one more code kept free for "missing". */
 static unsigned char width_for(uint64_t range)
 {
@@ -79,11 +165,39 @@ static inline uint64_t get_code(const unsigned char *p)
            (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
 
-static void encode(struct block *b, const double *v, size_t n)
+/* Offsets below 2^52 from b->min, for an even number of values. */
+static void encode_quick(struct block *b, const double *v, size_t n)
+{
+    unsigned w = b->width;
+    unsigned char *p = b->data;
+    uint64_t missing = missing_code(w);
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+    const __m128d min = _mm_set1_pd(b->min), carrier = _mm_set1_pd(CARRIER);
+    const __m128i none = _mm_set1_epi64x((long long)missing);
+    for (size_t i = 0; i < n; i += 2, p += 2 * (size_t)w) {
+        __m128d x = _mm_loadu_pd(v + i);
+        __m128i gone = _mm_castpd_si128(_mm_cmpunord_pd(x, x));
+        __m128i code = _mm_sub_epi64(_mm_castpd_si128(_mm_add_pd(_mm_sub_pd(x, min), carrier)),
+                                     _mm_castpd_si128(carrier));
+        code = _mm_or_si128(_mm_andnot_si128(gone, code), _mm_and_si128(gone, none));
+        _mm_storel_epi64((__m128i *)(void *)p, code);
+        _mm_storeh_pd((double *)(void *)(p + w), _mm_castsi128_pd(code));
+    }
+#else
+    for (size_t i = 0; i < n; i++, p += w)
+        put_code(p, isnan(v[i]) ? missing : bits_of(v[i] - b->min + CARRIER) - bits_of(CARRIER));
+#endif
+}
+
+static void encode(struct block *b, const double *v, size_t n, const struct range *r)
 {
     unsigned w = b->width;
     uint64_t missing = missing_code(w);
     b->data = mem_alloc(n * w + CODE_PAD);
+    if (n % 2 == 0 && r->max - b->min < CARRIER) {
+        encode_quick(b, v, n);
+        return;
+    }
     unsigned char *p = b->data;
     for (size_t i = 0; i < n; i++, p += w)
         put_code(p, isnan(v[i]) ? missing : (uint64_t)(int64_t)(v[i] - b->min));
@@ -91,31 +205,17 @@ static void encode(struct block *b, const double *v, size_t n)
 
 static void pack(struct column *c, const double *v, size_t n)
 {
-    double min = INFINITY, max = -INFINITY;
-    bool all_whole = true, any_missing = false;
-    for (size_t i = 0; i < n; i++) {
-        double x = v[i];
-        if (isnan(x)) {
-            any_missing = true;
-            continue;
-        }
-        min = x < min ? x : min;
-        max = x > max ? x : max;
-        all_whole = whole(x);
-        if (!all_whole)
-            break; /* the doubles are kept: nothing else needs to be known */
-    }
-    /* Offsets must be exact as doubles too. */
-    all_whole = all_whole && !(max - min >= 9007199254740992.0);
-    struct block b = {.min = min <= max ? min : NAN};
-    if (!all_whole) {
+    struct range r;
+    find_range(&r, v, n);
+    struct block b = {.min = r.min <= r.max ? r.min : NAN};
+    if (!r.all_whole && r.min <= r.max) {
         b.raw = true;
         b.width = sizeof(double);
         b.data = mem_alloc(n * sizeof(double));
         memcpy(b.data, v, n * sizeof(double));
-    } else if (min <= max && (max > min || any_missing)) {
-        b.width = width_for((uint64_t)(max - min));
-        encode(&b, v, n);
+    } else if (r.min <= r.max && (r.max > r.min || r.any_missing)) {
+        b.width = width_for((uint64_t)(r.max - r.min));
+        encode(&b, v, n, &r);
     }
     if (c->n_blocks == c->cap_blocks) {
         c->cap_blocks = c->cap_blocks ? c->cap_blocks * 2 : 1;
@@ -158,18 +258,30 @@ static void unseal(struct column *c)
     c->n_stage = n;
 }
 
-static void push(struct column *c, double v)
+/* Rows of the stage that are packed last, so that column_cut finds the last rows as they came. */
+enum {
+    STAGE_MAX = COLUMN_BLOCK + COLUMN_CUT_MAX
+};
+
+/* Room for n more values in the stage, of which there is always some; returns for how many. */
+static size_t room(struct column *c, size_t n)
 {
-    if (c->n_stage == c->cap_stage) {
-        c->cap_stage = c->cap_stage ? c->cap_stage * 2 : 64;
+    if (c->tail)
+        unseal(c);
+    if (c->n_stage == STAGE_MAX) {
+        pack(c, c->stage, COLUMN_BLOCK);
+        c->n_stage = COLUMN_CUT_MAX;
+        memcpy(c->stage, c->stage + COLUMN_BLOCK, COLUMN_CUT_MAX * sizeof *c->stage);
+    }
+    if (n > STAGE_MAX - c->n_stage)
+        n = STAGE_MAX - c->n_stage;
+    if (c->cap_stage - c->n_stage < n) {
+        while (c->cap_stage - c->n_stage < n)
+            c->cap_stage = c->cap_stage ? c->cap_stage * 2 : 64;
+        c->cap_stage = c->cap_stage < STAGE_MAX ? c->cap_stage : STAGE_MAX;
         c->stage = mem_grow(c->stage, c->cap_stage, sizeof *c->stage);
     }
-    c->stage[c->n_stage++] = v;
-    c->rows++;
-    if (c->n_stage == COLUMN_BLOCK) {
-        pack(c, c->stage, c->n_stage);
-        c->n_stage = 0;
-    }
+    return n;
 }
 
 size_t column_rows(const struct column *c)
@@ -177,20 +289,57 @@ size_t column_rows(const struct column *c)
     return c->rows;
 }
 
+static void push_missing(struct column *c, size_t row)
+{
+    while (c->rows < row) {
+        size_t n = room(c, row - c->rows);
+        for (size_t i = 0; i < n; i++)
+            c->stage[c->n_stage + i] = NAN;
+        c->n_stage += n;
+        c->rows += n;
+    }
+}
+
+void column_append(struct column *c, size_t row, const double *v, size_t n)
+{
+    if (c->rows < row)
+        push_missing(c, row);
+    while (n) {
+        size_t take = room(c, n);
+        memcpy(c->stage + c->n_stage, v, take * sizeof *v);
+        c->n_stage += take;
+        c->rows += take;
+        v += take;
+        n -= take;
+    }
+}
+
 void column_set_next(struct column *c, size_t row, double v)
 {
-    if (c->tail)
-        unseal(c);
-    while (c->rows < row)
-        push(c, NAN);
-    push(c, v);
+    if (c->rows < row)
+        push_missing(c, row);
+    if (c->n_stage == c->cap_stage || c->n_stage == STAGE_MAX)
+        room(c, 1);
+    c->stage[c->n_stage++] = v;
+    c->rows++;
+}
+
+void column_cut(struct column *c, size_t rows)
+{
+    if (c->rows <= rows)
+        return;
+    c->n_stage -= c->rows - rows;
+    c->rows = rows;
 }
 
 void column_seal(struct column *c)
 {
-    if (c->n_stage) {
-        c->tail = c->n_stage;
-        pack(c, c->stage, c->n_stage);
+    size_t first = c->n_stage > COLUMN_BLOCK ? COLUMN_BLOCK : 0;
+    if (first)
+        pack(c, c->stage, first);
+    if (c->n_stage > first) {
+        c->tail = (c->n_stage - first) % COLUMN_BLOCK;
+        pack(c, c->stage + first, c->n_stage - first);
     }
     c->n_stage = c->cap_stage = 0;
     free(c->stage);

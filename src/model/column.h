@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum {
-    COLUMN_BLOCK = 4096
+    COLUMN_BLOCK = 4096,
+    COLUMN_CUT_MAX = 8 /* rows that column_cut can take away */
 };
 
 struct column;
@@ -21,6 +22,11 @@ void column_free(struct column *c);
 /* Appends a value at row `row` (0-based), which must be >= column_rows(c);
  * rows between are missing. */
 void column_set_next(struct column *c, size_t row, double v);
+/* The same for n values at rows row, row+1, …. */
+void column_append(struct column *c, size_t row, const double *v, size_t n);
+/* Takes rows from `rows` on away again: at most COLUMN_CUT_MAX of them, appended since the column
+ * was made or sealed. */
+void column_cut(struct column *c, size_t rows);
 /* Rows appended so far; reading beyond gives NAN. */
 size_t column_rows(const struct column *c);
 /* Packs the tail and gives back the staging memory; appending may go on afterwards. */

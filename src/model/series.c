@@ -142,15 +142,8 @@ static void keep_at(struct series *s, size_t slot, size_t row, double score, str
     s->keep_score[slot] = score;
 }
 
-/* Slots 0..KEEP_LARGEST-1 hold the largest scores so far, the rest the last rows in turn. */
-static void keep_ids(struct series *s, size_t row, double score, struct str ids)
+static void keep_largest(struct series *s, size_t row, double score, struct str ids)
 {
-    if (!s->kept) {
-        s->kept = mem_zero(KEEP_LARGEST + KEEP_LAST, sizeof *s->kept);
-        s->keep_score = mem_zero(KEEP_LARGEST + KEEP_LAST, sizeof *s->keep_score);
-        s->n_kept = KEEP_LARGEST + KEEP_LAST;
-    }
-    keep_at(s, KEEP_LARGEST + row % KEEP_LAST, row, NAN, ids);
     size_t least = s->keep_least;
     if (s->kept[least].owned && !(score > s->keep_score[least]))
         return;
@@ -167,6 +160,41 @@ static void keep_ids(struct series *s, size_t row, double score, struct str ids)
     s->keep_least = least;
 }
 
+/* The last rows before `row` whose ids were not yet compared with the largest, in their order. */
+static void keep_settle(struct series *s, size_t row)
+{
+    while (s->keep_settled < row) {
+        size_t next = row, slot = 0;
+        for (size_t i = KEEP_LARGEST; i < KEEP_LARGEST + KEEP_LAST; i++)
+            if (s->kept[i].owned && s->kept[i].row >= s->keep_settled && s->kept[i].row < next) {
+                next = s->kept[i].row;
+                slot = i;
+            }
+        if (slot)
+            keep_largest(s, next, s->keep_score[slot], s->kept[slot].ids);
+        s->keep_settled = slot ? next + 1 : row;
+    }
+}
+
+/* Slots 0..KEEP_LARGEST-1 hold the largest scores so far, the rest the last rows in turn. A row that may
+ * still be taken back is among the last only. */
+static void keep_ids(struct series *s, size_t row, double score, struct str ids)
+{
+    if (!s->kept) {
+        s->kept = mem_zero(KEEP_LARGEST + KEEP_LAST, sizeof *s->kept);
+        s->keep_score = mem_zero(KEEP_LARGEST + KEEP_LAST, sizeof *s->keep_score);
+        s->n_kept = KEEP_LARGEST + KEEP_LAST;
+    }
+    if (row >= KEEP_LAST)
+        keep_settle(s, row - KEEP_LAST + 1);
+    keep_at(s, KEEP_LARGEST + row % KEEP_LAST, row, score, ids);
+}
+
+static const enum field SCORE[] = {F_PEAK, F_ALLOCATED, F_RESERVED, F_TOKENS, F_MAX_LEN};
+enum {
+    N_SCORE = sizeof SCORE / sizeof *SCORE
+};
+
 static void append_content(struct series *s, size_t row, const struct record *r)
 {
     struct str ids = record_text(r, F_BATCH_IDS), hash = record_text(r, F_BATCH_HASH);
@@ -178,9 +206,8 @@ static void append_content(struct series *s, size_t row, const struct record *r)
         s->content = column_new();
     column_set_next(s->content, row, series_content_code(ids.n ? ids : hash));
     if (ids.n) {
-        static const enum field SCORE[] = {F_PEAK, F_ALLOCATED, F_RESERVED, F_TOKENS, F_MAX_LEN};
         double score = 0;
-        for (size_t i = 0; i < sizeof SCORE / sizeof *SCORE; i++)
+        for (size_t i = 0; i < N_SCORE; i++)
             if (record_has(r, SCORE[i])) {
                 score = record_number(r, SCORE[i]);
                 break;
@@ -207,6 +234,97 @@ size_t series_append(struct series *s, const struct record *r)
     column_set_next(s->segment, row, (double)s->segment_now);
     append_content(s, row, r);
     return row;
+}
+
+bool series_knows(const struct series *s, const struct series_rows *rows)
+{
+    for (size_t i = 0; i < rows->n_fields; i++)
+        if (!s->col[rows->field[i]])
+            return false;
+    return !rows->ids || s->has_ids;
+}
+
+/* The same value for n rows. */
+static void append_same(struct column *c, size_t row, double v, size_t n)
+{
+    double run[64];
+    for (size_t i = 0; i < 64 && i < n; i++)
+        run[i] = v;
+    for (size_t i = 0; i < n; i += 64)
+        column_append(c, row + i, run, n - i < 64 ? n - i : 64);
+}
+
+static void append_lines(struct column *c, size_t row, uint64_t line, size_t n)
+{
+    double run[64];
+    for (size_t i = 0; i < n; i += 64) {
+        size_t take = n - i < 64 ? n - i : 64;
+        for (size_t k = 0; k < take; k++)
+            run[k] = (double)(line + i + k);
+        column_append(c, row + i, run, take);
+    }
+}
+
+void series_append_rows(struct series *s, const struct series_rows *rows)
+{
+    size_t row = s->rows, n = rows->n;
+    const double *score = NULL;
+    for (size_t i = 0; i < rows->n_fields; i++)
+        column_append(s->col[rows->field[i]], row, rows->value[i], n);
+    if (rows->phase)
+        column_append(s->phase, row, rows->phase, n);
+    else
+        append_same(s->phase, row, PHASE_TRAIN, n);
+    append_lines(s->line, row, rows->line, n);
+    append_same(s->segment, row, (double)s->segment_now, n);
+    s->rows += n;
+    if (!rows->ids)
+        return;
+    for (size_t k = 0; k < N_SCORE && !score; k++)
+        for (size_t i = 0; i < rows->n_fields; i++)
+            if (rows->field[i] == SCORE[k])
+                score = rows->value[i];
+    for (size_t i = 0; i < n; i++) {
+        column_set_next(s->content, row + i, series_content_code(rows->ids[i]));
+        keep_ids(s, row + i, score ? score[i] : 0, rows->ids[i]);
+    }
+}
+
+static void read_back(const struct series *s, size_t row, struct record *r)
+{
+    record_clear(r);
+    for (int f = 0; f < F_COUNT; f++) {
+        double v = s->col[f] ? column_at(s->col[f], row) : NAN;
+        if (isnan(v))
+            continue;
+        if (FIELDS_REAL >> f & 1)
+            record_set_d(r, (enum field)f, v);
+        else
+            record_set_u(r, (enum field)f, (uint64_t)v);
+    }
+    double phase = column_at(s->phase, row);
+    if (phase > 0)
+        record_set_s(r, F_PHASE, s->phases[(size_t)phase]);
+    for (size_t i = KEEP_LARGEST; s->kept && i < KEEP_LARGEST + KEEP_LAST; i++)
+        if (s->kept[i].owned && s->kept[i].row == row)
+            record_set_s(r, F_BATCH_IDS, s->kept[i].ids);
+    r->at.line = (uint64_t)column_at(s->line, row);
+}
+
+void series_take_back(struct series *s, size_t n, struct record *out)
+{
+    size_t rows = s->rows - n;
+    for (size_t i = 0; i < n; i++)
+        read_back(s, rows + i, &out[i]);
+    for (int f = 0; f < F_COUNT; f++)
+        if (s->col[f])
+            column_cut(s->col[f], rows);
+    column_cut(s->phase, rows);
+    column_cut(s->line, rows);
+    column_cut(s->segment, rows);
+    if (s->content)
+        column_cut(s->content, rows);
+    s->rows = rows;
 }
 
 static void own_texts(struct series *s, struct record *r)
@@ -277,6 +395,7 @@ static void seal_ids(struct series *s)
 {
     if (!s->keep_score)
         return;
+    keep_settle(s, s->rows);
     free(s->keep_score);
     s->keep_score = NULL;
     size_t n = 0;

@@ -103,7 +103,8 @@ struct series {
     /* for series_append and its kin alone */
     size_t segment_now, cap_checkpoints, cap_events;
     double *keep_score;
-    size_t keep_least; /* the slot that the next larger score takes */
+    size_t keep_least;   /* the slot that the next larger score takes */
+    size_t keep_settled; /* rows before it were compared with the largest */
 };
 
 struct series *series_new(void);
@@ -112,6 +113,27 @@ void series_free(struct series *s);
 /* Appends a step record as a new row; its strings may die afterwards. Header
  * fields in r are merged into meta (a later value wins). Returns the row. */
 size_t series_append(struct series *s, const struct record *r);
+/* Step rows that hold the same number fields, no header fields and no sizes. */
+struct series_rows {
+    size_t n;
+    uint64_t line; /* of the first row in its source; the others follow line by line */
+    size_t n_fields;
+    const enum field *field; /* n_fields, of PART_STEP */
+    const double *const
+        *value;            /* n_fields times n values, none missing; whole ones for KIND_INT and KIND_BYTES */
+    const double *phase;   /* n codes of phases that the series knows; NULL: all are PHASE_TRAIN */
+    const struct str *ids; /* n lists in CSV form, or NULL */
+};
+/* True when the series has columns for all of it already. */
+bool series_knows(const struct series *s, const struct series_rows *rows);
+/* Appends rows that the series knows, as series_append would one by one. */
+void series_append_rows(struct series *s, const struct series_rows *rows);
+enum {
+    SERIES_BACK_MAX = 4 /* rows that series_take_back can give */
+};
+/* Takes the last n rows away again, which series_append_rows appended since the last series_pack. Their
+ * texts live until the next row is appended. */
+void series_take_back(struct series *s, size_t n, struct record *out);
 /* Appends an event at the present row; copies what it needs, processes too (n may be 0). */
 void series_event(struct series *s, enum event_kind kind, const struct record *r,
                   const struct process_use *processes, size_t n);
