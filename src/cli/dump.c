@@ -123,7 +123,7 @@ int dump_rows(FILE *out, const char *path, struct diag *d)
     } else {
         struct row_dump r = {.out = out};
         struct read_layout layout = {0};
-        struct row_handler h = {&r, on_key, on_row, on_text};
+        struct row_handler h = {&r, on_key, on_row, on_text, NULL};
         uint64_t skipped = 0;
         fprintf(out, "# %s\t%s\n", path, syntax_name(syntax));
         status = read_rows(s, syntax, &layout, &h, &skipped, d);

@@ -242,6 +242,12 @@ static void take(void *ctx, const struct record *r, const struct process_use *pr
     lane_push(l, r, after_header, processes, n);
 }
 
+static bool take_rows(void *ctx, const struct step_rows *rows)
+{
+    struct builder *b = ctx;
+    return b->bare && b->bare->header_seq == b->header_seq && lane_push_rows(b->bare, rows);
+}
+
 struct record_sink builder_sink(struct builder *b, const char *path, const char *name, struct diag *d)
 {
     b->input++;
@@ -254,7 +260,7 @@ struct record_sink builder_sink(struct builder *b, const char *path, const char 
     b->header_seq = 1;
     b->told_lanes = false;
     run_name_find(&b->name, path, b->pattern, &b->arena);
-    return (struct record_sink){b, take};
+    return (struct record_sink){b, take, take_rows};
 }
 
 /* Two writers on one file tear lines, which makes up devices that do not exist: a row or two beside

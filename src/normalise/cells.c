@@ -369,15 +369,13 @@ static inline const char *copy_plain(char **to, const char *p, const char *end)
     return p;
 }
 
-/* ["a","b"] or [1,2] as loggers write it, without escapes and nested lists: copied in one go. False, and
- * nothing of use in b, when the list is not like that. */
-static bool put_plain_ids(struct buf *b, struct str list)
+/* ["a","b"] or [1,2] as loggers write it, without escapes and nested lists: copied in one go. */
+bool cells_plain_ids(struct buf *b, struct str list)
 {
-    b->n = 0;
+    if (list.n < 3 || list.p[0] != '[' || list.p[list.n - 1] != ']')
+        return false;
     char *to = buf_room(b, list.n + 8);
     const char *p = list.p + 1, *end = list.p + list.n - 1;
-    if (list.n < 3 || list.p[0] != '[' || *end != ']')
-        return false;
     for (;;) {
         if (*p == '"') {
             p = copy_plain(&to, p + 1, end);
@@ -401,14 +399,17 @@ static bool put_plain_ids(struct buf *b, struct str list)
         p += *p == ' ';
         *to++ = ';';
     }
+    if (p != end)
+        return false;
     b->n = (size_t)(to - b->p);
     b->p[b->n] = '\0';
-    return p == end;
+    return true;
 }
 
 static void put_ids(struct buf *b, struct str list)
 {
-    if (!put_plain_ids(b, list))
+    b->n = 0;
+    if (!cells_plain_ids(b, list))
         put_any_ids(b, list);
 }
 

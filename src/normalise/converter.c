@@ -407,7 +407,7 @@ static void take(void *ctx, const struct record *r, const struct process_use *pr
 
 struct record_sink converter_sink(struct converter *c)
 {
-    return (struct record_sink){c, take};
+    return (struct record_sink){c, take, NULL};
 }
 
 int converter_close(struct converter *c)

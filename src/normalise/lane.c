@@ -264,9 +264,47 @@ static bool join(struct lane *l, const struct record *r)
         if (epochs_differ || (held->have & r->have & lane_figure_mask()) || (held->n_extra && r->n_extra))
             return false;
         held_add(&slot->h, r);
+        slot->plain = false;
         return true;
     }
     return false;
+}
+
+static struct lane_slot *push(struct lane *l, enum lane_kind kind, const struct record *r)
+{
+    if (!l->slots)
+        l->slots = mem_zero(LANE_WINDOW, sizeof *l->slots);
+    if (l->n == LANE_WINDOW)
+        pop(l);
+    struct lane_slot *slot = slot_at(l, l->n++);
+    held_set(&slot->h, r);
+    slot->kind = kind;
+    slot->after_header = slot->plain = false;
+    slot->n_processes = 0;
+    return slot;
+}
+
+/* Rows that later ones may join stay; beyond them only rows that need an outlook do. */
+static void pop_clear(struct lane *l)
+{
+    while (l->n > LANE_LOOK_BACK && is_clear(l))
+        pop(l);
+}
+
+/* The last rows of the series are held back again. */
+static void take_back(struct lane *l)
+{
+    struct record back[SERIES_BACK_MAX];
+    unsigned n = l->n_back;
+    if (!n)
+        return;
+    series_take_back(l->s, n, back);
+    l->last_step = l->back[n - 1].last_step;
+    l->n_back = 0;
+    for (unsigned i = 0; i < n; i++) {
+        back[i].at.file = l->back_file;
+        push(l, LANE_ROW, &back[i])->plain = true;
+    }
 }
 
 void lane_push(struct lane *l, const struct record *r, bool after_header, const struct process_use *processes,
@@ -274,27 +312,182 @@ void lane_push(struct lane *l, const struct record *r, bool after_header, const 
 {
     enum lane_kind kind = LANE_ROW;
     enum event_kind event = EVENT_OOM;
+    take_back(l);
     if (record_has(r, F_EVENT) && event_find(&event, record_text(r, F_EVENT)))
         kind = LANE_EVENT;
     else if (record_has(r, F_LABEL))
         kind = LANE_CHECKPOINT;
-    if (!l->slots)
-        l->slots = mem_zero(LANE_WINDOW, sizeof *l->slots);
     if (kind == LANE_ROW && !after_header && join(l, r))
         return;
-    if (l->n == LANE_WINDOW)
-        pop(l);
-    struct lane_slot *slot = slot_at(l, l->n++);
-    held_set(&slot->h, r);
-    slot->kind = kind;
+    struct lane_slot *slot = push(l, kind, r);
     slot->event = event;
     slot->after_header = after_header;
     slot->n_processes = n < OOM_PROCESS_MAX ? n : OOM_PROCESS_MAX;
     if (slot->n_processes)
         memcpy(slot->processes, processes, slot->n_processes * sizeof *processes);
-    /* rows that later ones may join stay; beyond them only rows that need an outlook do */
-    while (l->n > LANE_LOOK_BACK && is_clear(l))
-        pop(l);
+    pop_clear(l);
+}
+
+/* --- many rows at once ------------------------------------------------------------------ */
+
+static uint64_t fields_of(const struct step_rows *rows)
+{
+    uint64_t have = 0;
+    for (size_t i = 0; i < rows->values.n_fields; i++)
+        have |= (uint64_t)1 << rows->values.field[i];
+    return have;
+}
+
+static const double *steps_of(const struct step_rows *rows)
+{
+    for (size_t i = 0; i < rows->values.n_fields; i++)
+        if (rows->values.field[i] == F_STEP)
+            return rows->values.value[i];
+    return NULL;
+}
+
+/* Row i as a record. */
+static void record_of(struct record *r, const struct step_rows *rows, size_t i)
+{
+    const struct series_rows *v = &rows->values;
+    record_clear(r);
+    for (size_t k = 0; k < v->n_fields; k++) {
+        if (FIELDS_REAL >> v->field[k] & 1)
+            record_set_d(r, v->field[k], v->value[k][i]);
+        else
+            record_set_u(r, v->field[k], (uint64_t)v->value[k][i]);
+    }
+    if (rows->phase)
+        record_set_s(r, F_PHASE, rows->phase[i]);
+    if (v->ids)
+        record_set_s(r, F_BATCH_IDS, v->ids[i]);
+    r->at = (struct place){rows->file, v->line + i, 0};
+}
+
+/* From now on rows go straight to the series, if what is held back can be taken back from there. */
+static bool go_straight(struct lane *l)
+{
+    if (l->n_back)
+        return true;
+    if (!l->n || l->n > LANE_LOOK_BACK)
+        return false;
+    double last = l->last_step;
+    for (unsigned i = 0; i < l->n; i++) {
+        const struct lane_slot *slot = slot_at(l, i);
+        if (!slot->plain || !has_figures(&slot->h.r))
+            return false;
+        if (!counts(slot))
+            continue;
+        if (step_of(slot) <= last)
+            return false;
+        last = step_of(slot);
+    }
+    unsigned n = l->n;
+    for (unsigned i = n; i-- > 0; pop(l))
+        l->back[i] = (struct lane_back){slot_at(l, 0)->h.r.have, l->last_step};
+    l->n_back = n;
+    return true;
+}
+
+/* Codes of the phases of rows from `from` on; false when the series does not know one. *all_train: as it
+ * says. */
+static bool phase_codes(double *code, bool *all_train, const struct lane *l, const struct step_rows *rows,
+                        size_t from)
+{
+    *all_train = true;
+    for (size_t i = from; rows->phase && i < rows->values.n; i++) {
+        if (i > from && str_eq(rows->phase[i], rows->phase[i - 1])) {
+            code[i] = code[i - 1];
+            continue;
+        }
+        int found = series_phase_find(l->s, rows->phase[i]);
+        if (found < 0)
+            return false;
+        code[i] = found;
+        *all_train &= found == PHASE_TRAIN;
+    }
+    return true;
+}
+
+/* Rows from `from` on go on where the series ends, and join none that is held back. before: the last
+ * step of a train row before each of the n rows, and at n after all. */
+static bool go_on(double *before, const struct lane *l, const struct step_rows *rows, size_t from,
+                  const double *code, bool all_train)
+{
+    const double *step = steps_of(rows);
+    uint64_t figures = fields_of(rows) & lane_figure_mask();
+    double last = l->last_step;
+    for (size_t i = from; i < rows->values.n; i++) {
+        before[i] = last;
+        if (!step || (!all_train && code[i] != PHASE_TRAIN))
+            continue;
+        if (step[i] <= last)
+            return false;
+        last = step[i];
+    }
+    before[rows->values.n] = last;
+    if (all_train || !step)
+        return true;
+    for (unsigned i = 0; i < l->n_back; i++)
+        if (!(l->back[i].have & figures))
+            return false; /* parts of one row, if it is the same step */
+    return true;
+}
+
+/* The last of the rows from `from` on are those that may be taken back. */
+static void note_back(struct lane *l, const struct step_rows *rows, size_t from, const double *before)
+{
+    uint64_t have = fields_of(rows);
+    size_t n = rows->values.n - from, fresh = n < LANE_LOOK_BACK ? n : LANE_LOOK_BACK;
+    memmove(l->back + fresh, l->back, (LANE_LOOK_BACK - fresh) * sizeof *l->back);
+    for (size_t i = 0; i < fresh; i++)
+        l->back[i] = (struct lane_back){have, before[rows->values.n - 1 - i]};
+    l->n_back = l->n_back + n < LANE_LOOK_BACK ? l->n_back + (unsigned)n : LANE_LOOK_BACK;
+    l->back_file = rows->file;
+}
+
+bool lane_push_rows(struct lane *l, const struct step_rows *rows)
+{
+    double code[STEP_ROWS_MAX], before[STEP_ROWS_MAX + 1];
+    bool all_train;
+    size_t n = rows->values.n, from = 0;
+    if (!(fields_of(rows) & lane_figure_mask()) || n > STEP_ROWS_MAX)
+        return false;
+    while (from < n && !(series_knows(l->s, &rows->values) && go_straight(l))) {
+        struct record r;
+        record_of(&r, rows, from++);
+        take_back(l);
+        if (join(l, &r))
+            continue;
+        push(l, LANE_ROW, &r)->plain = true;
+        pop_clear(l);
+    }
+    if (from == n)
+        return true;
+    struct series_rows rest = rows->values;
+    const double *value[F_COUNT];
+    if (!phase_codes(code, &all_train, l, rows, from) || !go_on(before, l, rows, from, code, all_train)) {
+        for (; from < n; from++) {
+            struct record r;
+            record_of(&r, rows, from);
+            lane_push(l, &r, false, NULL, 0);
+        }
+        return true;
+    }
+    for (size_t k = 0; k < rest.n_fields; k++)
+        value[k] = rest.value[k] + from;
+    rest.value = value;
+    rest.n -= from;
+    rest.line += from;
+    rest.ids = rest.ids ? rest.ids + from : NULL;
+    rest.phase = all_train ? NULL : code + from;
+    series_append_rows(l->s, &rest);
+    note_back(l, rows, from, before);
+    const double *step = steps_of(rows);
+    for (size_t i = from; step && isnan(l->first_step) && i < n; i++)
+        l->first_step = all_train || code[i] == PHASE_TRAIN ? step[i] : NAN;
+    l->last_step = before[n];
+    return true;
 }
 
 void lane_flush(struct lane *l)
@@ -306,4 +499,5 @@ void lane_flush(struct lane *l)
     free(l->slots);
     l->slots = NULL;
     l->first = 0;
+    l->n_back = 0;
 }

@@ -8,6 +8,7 @@
 
 #include "normalise/held.h"
 #include "model/series.h"
+#include "normalise/normalise.h"
 #include "read/oom_message.h"
 
 enum {
@@ -26,6 +27,7 @@ struct lane_slot {
     enum lane_kind kind;
     enum event_kind event;
     bool after_header; /* a header came again before it */
+    bool plain;        /* the row came by lane_push_rows, and nothing joined it */
     struct process_use processes[OOM_PROCESS_MAX];
     size_t n_processes;
 };
@@ -43,6 +45,14 @@ struct lane {
 
     struct lane_slot *slots; /* LANE_WINDOW of them; NULL while nothing is held */
     unsigned first, n;
+    /* The last rows of the series that still count as held back (then n is 0): they came by lane_push_rows,
+     * and are taken back from it when another record comes. */
+    unsigned n_back;
+    struct lane_back {
+        uint64_t have;      /* its fields */
+        double last_step;   /* of the lane before it */
+    } back[LANE_LOOK_BACK]; /* the last one first */
+    const char *back_file;
     double last_step, first_step; /* of appended train rows; NAN */
     bool two_writers;
 };
@@ -54,6 +64,9 @@ uint64_t lane_figure_mask(void);
 /* Takes a record; r's texts may die afterwards. */
 void lane_push(struct lane *l, const struct record *r, bool after_header, const struct process_use *processes,
                size_t n);
+/* Takes rows of the input being read, as lane_push would one by one; their texts may die afterwards. False,
+ * and nothing done, when they have to come one by one. */
+bool lane_push_rows(struct lane *l, const struct step_rows *rows);
 /* Appends all that is held, and gives the window back. */
 void lane_flush(struct lane *l);
 

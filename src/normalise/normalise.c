@@ -108,7 +108,7 @@ static int read_source(struct input_info *info, struct source *source, enum synt
 {
     struct read_layout layout = layout_of(m, sniff);
     rows_init(rows, m, syntax, info->name, sniff->head, settings, sink, a, d);
-    struct row_handler h = {rows, rows_key, rows_row, rows_text};
+    struct row_handler h = {rows, rows_key, rows_row, rows_text, rows_batch};
     read_rows(source, syntax, &layout, &h, &info->skipped, d);
     info->records = rows->records;
     info->first_step = rows->first_step;
@@ -129,7 +129,7 @@ static int read_text_source(struct input_info *info, struct source *source, cons
 {
     struct text_outcome out;
     struct text_rows *t = text_rows_new(settings->mappings, m, info->name, settings, sink, a, d);
-    struct row_handler h = {t, NULL, NULL, text_rows_line};
+    struct row_handler h = {.ctx = t, .text = text_rows_line};
     read_rows(source, SYNTAX_TEXT, NULL, &h, &info->skipped, d);
     text_rows_end(t);
     text_rows_outcome(&out, t);

@@ -36,10 +36,23 @@ struct normalise_settings {
 };
 
 /* Where records go. The record and its strings are valid during the call only. */
+enum {
+    STEP_ROWS_MAX = 64
+};
+
+/* Step records of consecutive lines that hold the same number fields, a phase and batch ids at most. */
+struct step_rows {
+    const char *file;
+    struct series_rows values; /* at most STEP_ROWS_MAX; without phases */
+    const struct str *phase;   /* n names of phases, or NULL: train */
+};
+
 struct record_sink {
     void *ctx;
     void (*record)(void *ctx, const struct record *r, const struct process_use *processes,
                    size_t n_processes);
+    /* The same for many records at once; false: they have to come one by one. May be NULL. */
+    bool (*rows)(void *ctx, const struct step_rows *rows);
 };
 
 /* Parses "FIELD=COLUMN[:UNIT]" / "FIELD=VALUE"; NULL, or what is wrong with it (in the arena). */

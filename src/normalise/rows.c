@@ -64,6 +64,7 @@ void rows_release(struct rows *r)
     free(r->groups);
     free(r->last_oom);
     buf_release(&r->ids);
+    buf_release(&r->many_ids);
     buf_release(&r->host);
     buf_release(&r->message);
     held_release(&r->header);

@@ -17,6 +17,7 @@ enum {
     GROUPS_MAX = 128,   /* records that one row can give: phases x GPU indexes */
     UNKNOWN_MAX = 1024, /* keys without a meaning that are told apart */
     KEYS_MAX = 65536,   /* further keys are not looked at */
+    FIELDS_MAX = 24,    /* number fields of rows that are taken many at once */
     SEEN_NAMES_MAX = 12 /* keys named in a no-memory-figures message */
 };
 
@@ -58,6 +59,21 @@ struct group {
     struct record r;
     unsigned rank[F_COUNT];
     bool touched;
+};
+
+enum {
+    PLANS_MAX = 4
+};
+
+/* How batches with these slots and kinds become step rows. */
+struct plan {
+    int slot[FIELDS_MAX + 2];
+    enum cell_kind kind[FIELDS_MAX + 2];
+    size_t n_items; /* 0: none */
+    bool fits;
+    enum field field[FIELDS_MAX]; /* n_fields, by the item of the same index in item */
+    size_t item[FIELDS_MAX], n_fields;
+    size_t step, phase, ids; /* items, or NO_ITEM */
 };
 
 struct rows {
@@ -104,6 +120,10 @@ struct rows {
     struct oom_message *last_oom; /* since the last row; requested NAN: none */
     bool has_last_oom;
 
+    struct plan plans[PLANS_MAX]; /* the last ones used */
+    unsigned next_plan;
+    struct buf many_ids; /* of the batch at hand, in CSV form */
+
     uint64_t records;
     double first_step, last_step; /* of all records, also those that --steps leaves out; NAN: none */
     bool has_memory;
@@ -117,11 +137,15 @@ void rows_release(struct rows *r);
 int rows_key(void *ctx, struct str name);
 int rows_row(void *ctx, const struct row *row);
 bool rows_text(void *ctx, uint64_t line, struct str text);
+/* many_rows.c: the usual rows, many at once. */
+enum batch_answer rows_batch(void *ctx, const struct batch *b);
 
 /* cells.c: applies a cell by its slot to the records of the row. */
 void cells_apply(struct rows *r, struct slot *s, const struct cell *c);
 /* The same for the usual cell of a slot that is quick; false: it is for cells_apply. */
 bool cells_quick(struct rows *r, const struct slot *s, const struct cell *c);
+/* Appends a list of batch ids in CSV form to b; false, and nothing added, when it is not a plain one. */
+bool cells_plain_ids(struct buf *b, struct str list);
 /* The text of a cell by the rule's words: "val" -> "eval". */
 struct str cells_word(const struct binding *b, struct str text);
 

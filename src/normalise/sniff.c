@@ -144,7 +144,7 @@ static bool csv_text(void *ctx, uint64_t line, struct str text)
 static void scan_csv(struct sniff *s)
 {
     struct key_set keys = {s, 0};
-    struct row_handler h = {&keys, csv_key, csv_row, csv_text};
+    struct row_handler h = {&keys, csv_key, csv_row, csv_text, NULL};
     struct diag ignored;
     uint64_t skipped = 0;
     struct source *source = source_of_memory("head", s->head);

@@ -96,7 +96,7 @@ static void take_record(void *ctx, const struct record *r, const struct process_
 static struct rows *new_rows(struct text_rows *t, const struct mapping *m)
 {
     struct rows *rows = mem_alloc(sizeof *rows);
-    struct record_sink sink = {t, take_record};
+    struct record_sink sink = {t, take_record, NULL};
     rows_init(rows, m, SYNTAX_TEXT, t->file, (struct str){NULL, 0}, t->settings, &sink, t->a, t->d);
     return rows;
 }
@@ -408,13 +408,13 @@ void text_rows_try(struct text_outcome *out, const struct mapping_set *set, cons
                    struct str text)
 {
     struct normalise_settings settings = {.step_from = NAN, .step_to = NAN};
-    struct record_sink sink = {NULL, drop};
+    struct record_sink sink = {NULL, drop, NULL};
     struct arena a = {0};
     struct diag ignored;
     uint64_t skipped = 0;
     diag_init(&ignored);
     struct text_rows *t = text_rows_new(set, only, "head", &settings, &sink, &a, &ignored);
-    struct row_handler h = {t, NULL, NULL, text_rows_line};
+    struct row_handler h = {.ctx = t, .text = text_rows_line};
     struct source *source = source_of_memory("head", text);
     read_rows(source, SYNTAX_TEXT, NULL, &h, &skipped, &ignored);
     source_close(source);

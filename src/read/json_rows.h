@@ -13,6 +13,7 @@ struct json_rows {
     struct diag *d;
     bool told_full;
     struct between between;
+    size_t objects; /* read in the line at hand (JSONL) */
 };
 
 void json_rows_init(struct json_rows *r, const char *name, const struct row_handler *h, uint64_t *skipped,

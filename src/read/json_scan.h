@@ -52,6 +52,19 @@ const char *json_fail(struct json_text *t, const char *at, const char *what);
 /* Writes the string between the quotes (validated, n bytes) without escapes; returns its length, <= n. */
 size_t json_unescape(char *to, const char *raw, size_t n);
 
+/* Where the values of an object stand that are not entered, in their order. */
+struct json_leaf {
+    const char *start, *end;
+    unsigned depth;
+    int slot;
+};
+struct json_trace {
+    struct json_leaf *leaf; /* n, room for cap; NULL: nobody wants to know */
+    size_t n, cap;
+    bool odd; /* not all of the object is told in cells and leaves: too many values, a value entered and
+                 wanted */
+};
+
 /* A reader of objects of much the same shape. */
 struct json_scan {
     struct json_keys keys;
@@ -67,6 +80,7 @@ struct json_scan {
     bool duplicate; /* a key came twice in the object read last: duplicate_key */
     struct str duplicate_key;
     const char *duplicate_at;
+    struct json_trace trace; /* of the object read last */
 };
 
 /* key and ctx: as in struct row_handler. */
@@ -76,6 +90,8 @@ void json_scan_release(struct json_scan *j);
  * those found before an error; of a repeated key only the last. Values of
  * keys that j->keys.stop names are validated, but not entered and not handed out. */
 const char *json_scan_object(struct json_scan *j, struct json_text *t, const char *p);
+/* From now on j->trace is kept for objects of at most n values. */
+void json_scan_trace(struct json_scan *j, size_t n);
 /* One more cell behind those of the object read last. */
 void json_scan_add(struct json_scan *j, struct cell c);
 

@@ -78,6 +78,25 @@ enum {
     KEY_UNWANTED = -1
 };
 
+/* Rows of consecutive lines whose cells have the same slots and kinds, column by column. */
+struct batch_item {
+    int slot;
+    enum cell_kind kind;    /* NUMBER, STRING or LIST */
+    const double *value;    /* NUMBER: n values */
+    const struct str *text; /* else: n texts */
+};
+struct batch {
+    uint64_t line; /* of the first row */
+    size_t n;
+    const struct batch_item *items; /* n_items, in the order of the input */
+    size_t n_items;
+};
+enum batch_answer {
+    BATCH_TAKEN,
+    BATCH_LATER, /* these rows come one by one */
+    BATCH_NEVER  /* rows of these slots and kinds always come one by one */
+};
+
 struct row_handler {
     void *ctx;
     /* Called once for each new key (CSV column name, JSON key; nested keys as
@@ -89,6 +108,8 @@ struct row_handler {
     /* A line that is no row (banner, traceback between records); may be NULL.
      * True when the handler made use of it: then it is no diagnostic. */
     bool (*text)(void *ctx, uint64_t line, struct str text);
+    /* Many rows at once, instead of as many calls of row; may be NULL. */
+    enum batch_answer (*batch)(void *ctx, const struct batch *b);
 };
 
 /* What a mapping knows of the shape of its files; all optional. */

@@ -364,6 +364,31 @@ static struct str without_cr(const char *p, size_t n)
     return (struct str){p, n && p[n - 1] == '\r' ? n - 1 : n};
 }
 
+struct str source_window(const struct source *s)
+{
+    return (struct str){s->w + s->at, s->end - s->at};
+}
+
+void source_take(struct source *s, size_t n, uint64_t lines)
+{
+    s->at += n;
+    s->line += lines;
+}
+
+uint64_t source_next_line(const struct source *s)
+{
+    return s->line + 1;
+}
+
+bool source_more(struct source *s)
+{
+    size_t n = s->end - s->at;
+    if (s->eof || n > SOURCE_HEAD / 2 || memchr(s->w + s->at, '\n', n))
+        return false;
+    fill(s, s->at);
+    return true;
+}
+
 size_t source_raw(struct source *s, char *p, size_t n)
 {
     size_t held = s->end - s->at < n ? s->end - s->at : n;

@@ -28,6 +28,15 @@ struct line {
 
 /* The next line; false at the end (and after an error: source_failed). */
 bool source_line(struct source *s, struct line *out, struct diag *d);
+/* The bytes that source_line takes the next lines from, as far as they are in memory; SOURCE_PAD zero bytes
+ * follow. They stay in place until the next call but source_take. */
+struct str source_window(const struct source *s);
+/* Passes over the first n bytes of the window, which are whole lines. */
+void source_take(struct source *s, size_t n, uint64_t lines);
+/* Number of the line that the window begins with. */
+uint64_t source_next_line(const struct source *s);
+/* Reads on when the window holds no whole line. False when it holds one, or when nothing more comes. */
+bool source_more(struct source *s);
 /* Makes *l longer by the line that follows it (the line end between them stays
  * in the text). False, and *l as it was, at the end of the input or when
  * l->text would become longer than limit [B]. l must be the line given last. */

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     struct builder *b = builder_new(NULL);
     for (int i = 1; i < argc; i++) {
         struct input_info info;
-        struct record_sink sink = builder_sink(b, argv[i], &d);
+        struct record_sink sink = builder_sink(b, argv[i], argv[i], &d);
         normalise_input(&info, &sink, argv[i], &settings, &a, &d);
         builder_input_end(b, &info);
     }

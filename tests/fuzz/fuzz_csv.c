@@ -104,7 +104,7 @@ static void differential(const char *p, size_t n, char delimiter)
         struct diag d;
         diag_init(&d);
         struct source *s = source_of_memory("fuzz.csv", (struct str){p, n});
-        struct row_handler h = {&ours, on_key, on_row, NULL};
+        struct row_handler h = {&ours, on_key, on_row, NULL, NULL};
         struct read_layout layout = {.delimiter = delimiter, .columns = NAMES, .n_columns = COLUMNS};
         assert(read_rows(s, SYNTAX_CSV, &layout, &h, NULL, &d) == 0);
         if (!d.seen[DIAG_TEXT_BETWEEN])
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diag d;
     diag_init(&d);
     struct source *s = source_of_memory("fuzz.csv", (struct str){p, size - 1});
-    struct row_handler h = {&log, on_key, on_row, NULL};
+    struct row_handler h = {&log, on_key, on_row, NULL, NULL};
     struct read_layout layout = {.delimiter = delimiter};
     if (data[0] & 8) {
         layout.columns = NAMES;

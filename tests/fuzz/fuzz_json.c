@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diag d;
     diag_init(&d);
     struct source *s = source_of_memory("fuzz.json", (struct str){(const char *)data + 1, size - 1});
-    struct row_handler h = {&seen, on_key, on_row, NULL};
+    struct row_handler h = {&seen, on_key, on_row, NULL, NULL};
     uint64_t skipped = 0;
     int r = read_rows(s, SYNTAX_JSON, &LAYOUTS[data[0] % 4], &h, &skipped, &d);
     assert(r == 0 || r == 7);

@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     seen.compare = comparable && cJSON_IsObject(oracle);
     diag_init(&d);
     struct source *s = source_of_memory("fuzz.jsonl", (struct str){(const char *)data, size});
-    struct row_handler h = {&seen, on_key, on_row, on_text};
+    struct row_handler h = {&seen, on_key, on_row, on_text, NULL};
     uint64_t skipped = 0;
     int r = read_rows(s, SYNTAX_JSONL, NULL, &h, &skipped, &d);
     assert(r == 0);

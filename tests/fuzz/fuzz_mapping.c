@@ -19,7 +19,7 @@ static void drop(void *ctx, const struct record *r, const struct process_use *pr
 static void read_log(const struct mapping *m, struct str log, struct arena *a, struct diag *d)
 {
     struct normalise_settings settings = {.step_from = NAN, .step_to = NAN};
-    struct record_sink sink = {NULL, drop};
+    struct record_sink sink = {NULL, drop, NULL};
     struct input_info info = {.name = "run_seed1_rank2.log"};
     struct source *s = source_of_memory(info.name, log);
     normalise_source(&info, &sink, s, &settings, m, a, d);

@@ -72,7 +72,7 @@ static inline int row_log_read(struct row_log *log, enum syntax syntax, const st
                                struct str bytes)
 {
     struct source *s = source_of_memory("f", bytes);
-    struct row_handler h = {log, row_log_key, row_log_row, row_log_line};
+    struct row_handler h = {log, row_log_key, row_log_row, row_log_line, NULL};
     int r = read_rows(s, syntax, layout, &h, &log->skipped, &log->diag);
     source_close(s);
     return r;

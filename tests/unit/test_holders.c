@@ -113,7 +113,7 @@ static void run(struct loop *l, enum kept kept, int steps)
         }
     }
     finish(l);
-    steps_from_trace(l->t, &(struct record_sink){NULL, ignore});
+    steps_from_trace(l->t, &(struct record_sink){.record = ignore});
 }
 
 static void steps_are_told_by_the_optimiser(void **state)
