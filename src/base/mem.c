@@ -1,7 +1,10 @@
+#define _DEFAULT_SOURCE /* madvise */
+
 #include "base/mem.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static void exhausted(size_t n)
 {
@@ -34,4 +37,18 @@ void *mem_grow(void *p, size_t n, size_t size)
     if (!q)
         exhausted(bytes);
     return q;
+}
+
+void *mem_run(size_t n)
+{
+    if (n < MEM_HUGE)
+        return mem_alloc(n);
+    size_t whole = (n + MEM_HUGE - 1) / MEM_HUGE * MEM_HUGE;
+    void *p = whole < n ? NULL : aligned_alloc(MEM_HUGE, whole);
+    if (!p)
+        exhausted(n);
+#ifdef MADV_HUGEPAGE
+    madvise(p, whole, MADV_HUGEPAGE); /* advice: without it the pages are small */
+#endif
+    return p;
 }

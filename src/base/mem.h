@@ -15,5 +15,11 @@ void *mem_alloc(size_t n);
 void *mem_zero(size_t n, size_t size);
 /* As realloc() of n * size bytes [B]; p may be NULL. */
 void *mem_grow(void *p, size_t n, size_t size);
+/* n bytes [B] that are going to be written from front to end: from MEM_HUGE on in pages as large as
+ * the system has, which take a fraction of the faults. Free with free(). */
+enum {
+    MEM_HUGE = 2 * 1024 * 1024
+};
+void *mem_run(size_t n);
 
 #endif

@@ -19,6 +19,7 @@ struct block {
 };
 
 struct column {
+    struct column_store *store;
     struct block *blocks; /* n_blocks, each of COLUMN_BLOCK rows but the last */
     size_t n_blocks, cap_blocks;
     double *stage; /* n_stage values behind the packed blocks */
@@ -28,17 +29,46 @@ struct column {
     size_t packed_bytes;
 };
 
-struct column *column_new(void)
+void column_store_release(struct column_store *s)
 {
-    return mem_zero(1, sizeof(struct column));
+    for (size_t i = 0; i < s->n_chunks; i++)
+        free(s->chunks[i]);
+    free(s->chunks);
+    *s = (struct column_store){0};
+}
+
+enum {
+    CHUNK_MIN = 16 * 1024,
+    CHUNK_MAX = 8 * 1024 * 1024
+};
+
+static unsigned char *store(struct column_store *s, size_t n)
+{
+    if (s->left < n) {
+        s->size = s->size * 2 < CHUNK_MIN ? CHUNK_MIN : s->size * 2 < CHUNK_MAX ? s->size * 2 : CHUNK_MAX;
+        while (s->size < n)
+            s->size *= 2;
+        s->chunks = mem_grow(s->chunks, s->n_chunks + 1, sizeof *s->chunks);
+        s->at = s->chunks[s->n_chunks++] = mem_run(s->size);
+        s->left = s->size;
+    }
+    unsigned char *p = s->at;
+    s->at += n;
+    s->left -= n;
+    return p;
+}
+
+struct column *column_new(struct column_store *s)
+{
+    struct column *c = mem_zero(1, sizeof *c);
+    c->store = s;
+    return c;
 }
 
 void column_free(struct column *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->n_blocks; i++)
-        free(c->blocks[i].data);
     free(c->blocks);
     free(c->stage);
     free(c);
@@ -189,11 +219,11 @@ static void encode_quick(struct block *b, const double *v, size_t n)
 #endif
 }
 
-static void encode(struct block *b, const double *v, size_t n, const struct range *r)
+static void encode(struct column_store *s, struct block *b, const double *v, size_t n, const struct range *r)
 {
     unsigned w = b->width;
     uint64_t missing = missing_code(w);
-    b->data = mem_alloc(n * w + CODE_PAD);
+    b->data = store(s, n * w + CODE_PAD);
     if (n % 2 == 0 && r->max - b->min < CARRIER) {
         encode_quick(b, v, n);
         return;
@@ -211,11 +241,11 @@ static void pack(struct column *c, const double *v, size_t n)
     if (!r.all_whole && r.min <= r.max) {
         b.raw = true;
         b.width = sizeof(double);
-        b.data = mem_alloc(n * sizeof(double));
+        b.data = store(c->store, n * sizeof(double));
         memcpy(b.data, v, n * sizeof(double));
     } else if (r.min <= r.max && (r.max > r.min || r.any_missing)) {
         b.width = width_for((uint64_t)(r.max - r.min));
-        encode(&b, v, n, &r);
+        encode(c->store, &b, v, n, &r);
     }
     if (c->n_blocks == c->cap_blocks) {
         c->cap_blocks = c->cap_blocks ? c->cap_blocks * 2 : 1;
@@ -254,7 +284,6 @@ static void unseal(struct column *c)
     struct block *b = &c->blocks[--c->n_blocks];
     unpack(b, 0, n, c->stage);
     c->packed_bytes -= n * b->width;
-    free(b->data);
     c->n_stage = n;
 }
 

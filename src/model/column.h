@@ -17,7 +17,17 @@ enum {
 
 struct column;
 
-struct column *column_new(void);
+/* Where columns put their packed blocks, one after the other; {0} is an empty one. */
+struct column_store {
+    void **chunks; /* n_chunks */
+    size_t n_chunks;
+    unsigned char *at;
+    size_t left, size; /* [B] in the last chunk; of it */
+};
+void column_store_release(struct column_store *s);
+
+/* The store has to outlive the column. */
+struct column *column_new(struct column_store *store);
 void column_free(struct column *c);
 /* Appends a value at row `row` (0-based), which must be >= column_rows(c);
  * rows between are missing. */

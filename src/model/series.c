@@ -40,9 +40,9 @@ struct series *series_new(void)
     s->phases = mem_zero(2, sizeof *s->phases);
     s->phases[PHASE_TRAIN] = STR_LIT("train");
     s->phases[PHASE_EVAL] = STR_LIT("eval");
-    s->phase = column_new();
-    s->line = column_new();
-    s->segment = column_new();
+    s->phase = column_new(&s->store);
+    s->line = column_new(&s->store);
+    s->segment = column_new(&s->store);
     s->source = "";
     s->format = "";
     return s;
@@ -69,6 +69,7 @@ void series_free(struct series *s)
     free(s->events);
     free(s->checkpoints);
     trace_file_free(s->trace);
+    column_store_release(&s->store);
     arena_release(&s->arena);
     free(s);
 }
@@ -106,7 +107,7 @@ static void set_size(struct series *s, size_t row, const struct extra *x)
         if (s->n_sizes == RECORD_EXTRA_MAX)
             return;
         s->sizes = mem_grow(s->sizes, s->n_sizes + 1, sizeof *s->sizes);
-        s->sizes[s->n_sizes++] = (struct size_column){arena_str(&s->arena, x->name), column_new()};
+        s->sizes[s->n_sizes++] = (struct size_column){arena_str(&s->arena, x->name), column_new(&s->store)};
     }
     column_set_next(s->sizes[i].column, row, x->value);
 }
@@ -203,7 +204,7 @@ static void append_content(struct series *s, size_t row, const struct record *r)
     s->has_ids |= ids.n > 0;
     s->has_hash |= hash.n > 0;
     if (!s->content)
-        s->content = column_new();
+        s->content = column_new(&s->store);
     column_set_next(s->content, row, series_content_code(ids.n ? ids : hash));
     if (ids.n) {
         double score = 0;
@@ -223,7 +224,7 @@ size_t series_append(struct series *s, const struct record *r)
     for (uint64_t bits = r->have & FIELDS_STEP & ~FIELDS_TEXT; bits; bits &= bits - 1) {
         int f = __builtin_ctzll(bits);
         if (!s->col[f])
-            s->col[f] = column_new();
+            s->col[f] = column_new(&s->store);
         column_set_next(s->col[f], row, FIELDS_REAL >> f & 1 ? r->v[f].d : (double)r->v[f].u);
     }
     for (unsigned i = 0; i < r->n_extra; i++)

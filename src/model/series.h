@@ -71,10 +71,11 @@ enum peak_reset {
 
 struct series {
     struct arena arena;
-    struct record meta;       /* header fields: run, seed, rank, capacity_bytes, …; have bits as usual */
-    const char *source;       /* input name(s) as the user gave them, comma-joined */
-    const char *format;       /* name of the mapping */
-    bool peak_reset_declared; /* meta's peak_reset came from the log or the mapping, not from the data */
+    struct column_store store; /* of all columns */
+    struct record meta;        /* header fields: run, seed, rank, capacity_bytes, …; have bits as usual */
+    const char *source;        /* input name(s) as the user gave them, comma-joined */
+    const char *format;        /* name of the mapping */
+    bool peak_reset_declared;  /* meta's peak_reset came from the log or the mapping, not from the data */
 
     size_t rows;
     struct column *col[F_COUNT]; /* number fields of STEP; NULL where never logged */

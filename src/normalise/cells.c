@@ -3,6 +3,9 @@
 #include "base/utf8.h"
 #include "normalise/stamp.h"
 #include <math.h>
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+#include <emmintrin.h>
+#endif
 
 /* Where a value may go: into the record of its group unless a rule of higher rank was there before. */
 struct target {
@@ -351,21 +354,26 @@ static void put_any_ids(struct buf *b, struct str list)
     }
 }
 
-/* Copies eight bytes at a time up to a byte that may be a quote, a backslash or ';'; returns where it is.
- * There must be room for eight more bytes at *to. */
+/* Copies bytes up to one that is a quote, a backslash or ';', or up to end; returns where it is. There must
+ * be room for 16 more bytes at *to. */
 static inline const char *copy_plain(char **to, const char *p, const char *end)
 {
-    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-    while (end - p >= 8) {
-        uint64_t x = num_load8(p), q = x ^ ones * '"', b = x ^ ones * '\\', s = x ^ ones * ';';
-        uint64_t hit = (((q - ones) & ~q) | ((b - ones) & ~b) | ((s - ones) & ~s)) & tops;
-        memcpy(*to, p, 8);
-        unsigned n = hit ? (unsigned)__builtin_ctzll(hit) / 8 : 8;
+#if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), semicolon = _mm_set1_epi8(';');
+    while (end - p >= 16) {
+        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(b, quote), _mm_cmpeq_epi8(b, backslash)),
+                                   _mm_cmpeq_epi8(b, semicolon));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hit) | 0x10000u, n = (unsigned)__builtin_ctz(mask);
+        _mm_storeu_si128((__m128i *)(void *)*to, b);
         *to += n;
         p += n;
-        if (hit)
-            break;
+        if (n < 16)
+            return p;
     }
+#endif
+    for (; p < end && *p != '"' && *p != '\\' && *p != ';'; p++)
+        *(*to)++ = *p;
     return p;
 }
 
@@ -374,17 +382,13 @@ bool cells_plain_ids(struct buf *b, struct str list)
 {
     if (list.n < 3 || list.p[0] != '[' || list.p[list.n - 1] != ']')
         return false;
-    char *to = buf_room(b, list.n + 8);
+    char *to = buf_room(b, list.n + 16);
     const char *p = list.p + 1, *end = list.p + list.n - 1;
     for (;;) {
         if (*p == '"') {
             p = copy_plain(&to, p + 1, end);
-            for (; p < end && *p != '"'; p++) {
-                if (*p == '\\' || *p == ';')
-                    return false;
-                *to++ = *p;
-            }
-            p++;
+            if (p == end || *p++ != '"')
+                return false;
         } else {
             const char *from = p;
             for (; p < end && *p >= '0' && *p <= '9'; p++)
@@ -392,15 +396,13 @@ bool cells_plain_ids(struct buf *b, struct str list)
             if (p == from)
                 return false;
         }
-        if (p >= end)
+        if (p == end)
             break;
         if (*p++ != ',')
             return false;
         p += *p == ' ';
         *to++ = ';';
     }
-    if (p != end)
-        return false;
     b->n = (size_t)(to - b->p);
     b->p[b->n] = '\0';
     return true;

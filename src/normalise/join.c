@@ -89,9 +89,10 @@ static size_t *rows_by_time(const struct series *to, const struct series *from, 
     return at;
 }
 
-static struct column *taken_column(const struct column *from, const size_t *at, size_t rows)
+static struct column *taken_column(struct column_store *store, const struct column *from, const size_t *at,
+                                   size_t rows)
 {
-    struct column *c = column_new();
+    struct column *c = column_new(store);
     for (size_t i = 0; i < rows; i++) {
         double v = at[i] == (size_t)-1 ? NAN : column_at(from, at[i]);
         if (!isnan(v))
@@ -109,8 +110,9 @@ static void take_sizes(struct series *to, const struct series *from, const size_
         if (i < to->n_sizes)
             continue;
         to->sizes = mem_grow(to->sizes, to->n_sizes + 1, sizeof *to->sizes);
-        to->sizes[to->n_sizes++] = (struct size_column){arena_str(&to->arena, from->sizes[k].name),
-                                                        taken_column(from->sizes[k].column, at, to->rows)};
+        to->sizes[to->n_sizes++] =
+            (struct size_column){arena_str(&to->arena, from->sizes[k].name),
+                                 taken_column(&to->store, from->sizes[k].column, at, to->rows)};
     }
 }
 
@@ -136,10 +138,10 @@ static void take_columns(struct series *to, const struct series *from, const siz
 {
     for (int f = 0; f < F_COUNT; f++)
         if (from->col[f] && !to->col[f])
-            to->col[f] = taken_column(from->col[f], at, to->rows);
+            to->col[f] = taken_column(&to->store, from->col[f], at, to->rows);
     take_sizes(to, from, at);
     if (from->content && !to->content) {
-        to->content = taken_column(from->content, at, to->rows);
+        to->content = taken_column(&to->store, from->content, at, to->rows);
         to->has_ids |= from->has_ids;
         to->has_hash |= from->has_hash;
     }

@@ -1,7 +1,6 @@
 /* The usual rows of a log, many at once: number fields, a phase and batch ids, one rule for each, and
  * nothing else that a row could tell. They go to the sink column by column. Whatever is not like that is
  * left to rows_row, which makes the same records of the same rows. */
-#include "base/mem.h"
 #include "normalise/rows.h"
 #include "read/batch.h"
 #include <math.h>
@@ -104,9 +103,9 @@ static bool find_ids(struct rows *r, const struct batch *b, size_t item, struct 
     }
     size_t room = 0, from = 0;
     for (size_t i = 0; i < b->n; i++)
-        room += text[i].n + 8;
+        room += text[i].n + 16;
     buf_clear(&r->many_ids);
-    buf_room(&r->many_ids, room + 8); /* once for all: the texts must not move */
+    buf_room(&r->many_ids, room + 16); /* once for all: the texts must not move */
     for (size_t i = 0; i < b->n; i++, from = r->many_ids.n) {
         if (!cells_plain_ids(&r->many_ids, text[i]))
             return false;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/num_scan.h"
+#include "read/batch.h"
 #include "read/between.h"
 #include "read/csv_sniff.h"
 #include "read/readers.h"
@@ -19,7 +20,8 @@ enum {
     FIELD_LINES = 64,        /* a quoted cell over more lines is a stray quote */
     OWN_LINES = 4096,        /* what this program wrote has none, until one is found */
     FIELD_MAX = 1024 * 1024, /* or over more bytes [B] */
-    COLUMNS_MAX = 65536      /* further ones are left out */
+    COLUMNS_MAX = 65536,     /* further ones are left out */
+    MANY_ROWS = 4096
 };
 
 struct field {
@@ -52,6 +54,8 @@ struct csv {
     size_t n_fields, cap_fields;
     struct buf scratch;
     struct cell *cells;
+    struct batch_rows batch;
+    uint32_t pause; /* so many plain rows come one by one */
 };
 
 /* --- a line into fields ------------------------------------------------------------ */
@@ -183,38 +187,47 @@ static size_t kept(const struct csv *c)
 
 /* --- plain lines: the usual case, quick ------------------------------------------------ */
 
-/* Finds where the cells of a line end. False unless there are as many as columns and no
- * quotes: then it is for split(). Bytes behind the line may be read (SOURCE_PAD). */
-static bool find_ends(struct csv *c, struct str line)
+/* Finds where the line at p and its cells end, in text up to `end`, behind which bytes may be read
+ * (SOURCE_PAD). False unless the line ends there, has as many cells as columns, and no quotes: then it is
+ * for split(). */
+static bool find_ends(struct csv *c, const char *p, const char *end, struct str *line)
 {
-    size_t n = 0, last = c->n_columns - 1;
+    size_t n = 0, last = c->n_columns - 1, size = (size_t)(end - p);
 #if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
-    const __m128i delimiter = _mm_set1_epi8(c->delimiter), quote = _mm_set1_epi8('"');
-    for (size_t i = 0; i < line.n; i += 16) {
-        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(line.p + i));
+    const __m128i delimiter = _mm_set1_epi8(c->delimiter), quote = _mm_set1_epi8('"'),
+                  newline = _mm_set1_epi8('\n');
+    for (size_t i = 0; i < size; i += 16) {
+        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         unsigned hits = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, delimiter));
         unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, quote));
-        if (line.n - i < 16) {
-            hits &= (1u << (line.n - i)) - 1;
-            quotes &= (1u << (line.n - i)) - 1;
-        }
-        if (quotes)
+        unsigned over = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, newline));
+        unsigned before = over ? (over & -over) - 1 : 0xffffu; /* the bits of bytes before the line's end */
+        if (quotes & before)
             return false;
-        for (; hits; hits &= hits - 1) {
+        for (hits &= before; hits; hits &= hits - 1) {
             if (n == last)
                 return false;
             c->ends[n++] = (uint32_t)(i + (unsigned)__builtin_ctz(hits));
         }
+        if (over) {
+            size = i + (unsigned)__builtin_ctz(over);
+            break;
+        }
     }
 #else
-    for (size_t i = 0; i < line.n; i++) {
-        if (line.p[i] == '"' || (line.p[i] == c->delimiter && n == last))
+    for (size_t i = 0; i < size; i++) {
+        if (p[i] == '"' || (p[i] == c->delimiter && n == last))
             return false;
-        if (line.p[i] == c->delimiter)
+        if (p[i] == c->delimiter)
             c->ends[n++] = (uint32_t)i;
+        else if (p[i] == '\n')
+            size = i;
     }
 #endif
-    c->ends[n] = (uint32_t)line.n;
+    if (p + size >= end || size > UINT32_MAX / 2) /* no line end in sight */
+        return false;
+    *line = (struct str){p, size && p[size - 1] == '\r' ? size - 1 : size};
+    c->ends[n] = (uint32_t)line->n;
     return n == last;
 }
 
@@ -228,32 +241,91 @@ static inline struct str cell_of(const struct csv *c, struct str line, size_t i)
     return (struct str){p, (size_t)(end - p)};
 }
 
-/* Delivers a line that is a row beyond doubt: as many cells as columns, the first
- * value a figure. False: it must be looked at more closely. */
-static bool read_plain_row(struct csv *c, const struct line *l, int *stop)
+static inline bool plain_number(struct str text, struct num_plain *number)
 {
-    struct str line = l->text;
-    if (c->n_columns == 0 || c->delimiter == CSV_BLANKS || !find_ends(c, line) ||
-        !csv_is_figure(cell_of(c, line, 0)))
-        return false;
-    size_t n = 0;
+    return *text.p >= '0' && *text.p <= '9' && num_scan_plain(text.p, number) == text.p + text.n;
+}
+
+/* A line that is a row beyond doubt: as many cells as columns, the first value a figure. Behind it, with
+ * *n wanted cells in c->cells; NULL: it must be looked at more closely. */
+static const char *plain_row(struct csv *c, const char *p, const char *end, size_t *n)
+{
+    struct str line;
+    struct num_plain number;
+    if (!find_ends(c, p, end, &line))
+        return NULL;
+    struct str first = cell_of(c, line, 0);
+    if (!(first.n && first.n <= 20 && plain_number(first, &number)) && !csv_is_figure(first))
+        return NULL;
+    struct cell *cell = c->cells;
     for (size_t k = 0; k < c->n_wanted; k++) {
         uint32_t i = c->wanted[k];
         struct str text = cell_of(c, line, i);
         if (!text.n)
             continue;
-        struct cell *cell = &c->cells[n++];
-        *cell = (struct cell){
-            .slot = c->slots[i], .kind = CELL_STRING, .text = text, .col = (uint32_t)(text.p - line.p) + 1};
-        struct num_plain number;
-        if (*text.p >= '0' && *text.p <= '9' && num_scan_plain(text.p, &number) == text.p + text.n) {
+        cell->slot = c->slots[i];
+        cell->kind = CELL_STRING;
+        cell->text = text;
+        cell->col = (uint32_t)(text.p - p) + 1;
+        cell->plain = 0;
+        if (plain_number(text, &number)) {
             cell->plain = CELL_PLAIN(number.decimals);
             cell->whole = number.whole;
         }
+        cell++;
     }
-    struct row row = {l->number, c->cells, n, true};
-    *stop = c->h->row(c->h->ctx, &row);
-    return true;
+    *n = (size_t)(cell - c->cells);
+    p = line.p + line.n;
+    return p + 1 + (*p == '\r');
+}
+
+static int deliver_cells(struct csv *c, uint64_t line, size_t n)
+{
+    struct row row = {line, c->cells, n, true};
+    return c->h->row(c->h->ctx, &row);
+}
+
+/* Hands on the rows that wait, as a batch or one by one; end: of the text that they are in. */
+static int flush(struct csv *c, const char *end)
+{
+    size_t rows, n;
+    uint32_t pause;
+    uint64_t line = c->batch.line;
+    if (c->batch.n == 0 || batch_flush(&c->batch, &rows, &pause))
+        return 0;
+    c->pause = pause < MANY_ROWS ? pause : MANY_ROWS; /* the shape may change */
+    int stop = 0;
+    for (size_t i = 0; i < rows && stop == 0; i++)
+        if (plain_row(c, c->batch.at[i], end, &n))
+            stop = deliver_cells(c, line + i, n);
+    return stop;
+}
+
+/* The plain lines at the front of the window. 0, or what the handler returned. */
+static int read_plain_rows(struct csv *c)
+{
+    struct str w = source_window(c->s);
+    const char *p = w.p, *end = w.p + w.n, *next;
+    uint64_t first = source_next_line(c->s), line = first;
+    size_t n;
+    int stop = 0;
+    if (c->n_columns == 0 || c->delimiter == CSV_BLANKS)
+        return 0;
+    for (; stop == 0 && (next = plain_row(c, p, end, &n)) != NULL; p = next, line++) {
+        if (c->pause == 0 && batch_add(&c->batch, line, p, c->cells, n))
+            continue;
+        stop = flush(c, end);
+        if (stop || !plain_row(c, p, end, &n)) /* the flush used the cells */
+            continue;
+        if (c->pause == 0 && batch_add(&c->batch, line, p, c->cells, n))
+            continue;
+        c->pause -= c->pause != 0;
+        stop = deliver_cells(c, line, n);
+    }
+    if (stop == 0)
+        stop = flush(c, end);
+    source_take(c->s, (size_t)(p - w.p), line - first);
+    return stop;
 }
 
 /* --- header -------------------------------------------------------------------------- */
@@ -439,9 +511,6 @@ static bool is_blank(struct str s)
 static int read_line(struct csv *c, struct line *l, const struct csv_shape *shape,
                      const struct read_layout *layout)
 {
-    int stop = 0;
-    if (read_plain_row(c, l, &stop))
-        return stop;
     if (is_blank(l->text))
         return 0;
     if (l->number < shape->header && c->n_columns == 0) { /* a banner */
@@ -472,13 +541,25 @@ int read_csv(struct source *s, const struct read_layout *layout, const struct ro
         .h = h, .name = source_name(s), .skipped = skipped, .d = d, .s = s, .delimiter = shape.delimiter};
     c.own = csv_is_own(head) && c.delimiter == ',';
     c.patience = c.own ? OWN_LINES : FIELD_LINES;
+    batch_init(&c.batch, h);
     struct line l;
     int stop = 0;
-    while (stop == 0 && source_line(s, &l, d))
+    for (;;) {
+        stop = read_plain_rows(&c);
+        if (stop)
+            break;
+        if (source_more(s))
+            continue;
+        if (!source_line(s, &l, d))
+            break;
         stop = read_line(&c, &l, &shape, layout);
+        if (stop)
+            break;
+    }
     if (stop == 0 && source_failed(s))
         stop = -1;
     between_say(&c.between, c.name, d);
+    batch_release(&c.batch);
     free(c.slots);
     free(c.wanted);
     free(c.ends);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "read/csv_sniff.h"
 #include "read/read.h"
+#include "row_text.h"
 #include <assert.h>
 #include <csv.h>
 #include <stdlib.h>
@@ -140,6 +141,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     source_close(s);
     diag_release(&d);
     buf_release(&log.text);
+    struct row_text one = {0}, many = {.refuse = data[0] & 16};
+    row_text_read(&one, (struct str){p, size - 1}, SYNTAX_CSV, &layout, false);
+    row_text_read(&many, (struct str){p, size - 1}, SYNTAX_CSV, &layout, true);
+    assert(str_eq(buf_view(&one.out), buf_view(&many.out)));
+    row_text_release(&one);
+    row_text_release(&many);
     if (delimiter == ',' || delimiter == ';')
         differential(p, size - 1, delimiter);
     return 0;

@@ -6,7 +6,7 @@
  * - The scanner is laxer: NaN, Infinity, -Infinity; unpaired surrogate escapes.
  * - cJSON cuts a string at \u0000 and a number behind 63 characters, and nests to
  *   1000 levels (the scanner to 512). */
-#include "read/read.h"
+#include "row_text.h"
 #include <assert.h>
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -147,6 +147,29 @@ static bool listed(const char *t, size_t n)
     return contains(t, "NaN") || contains(t, "Infinity") || odd_unicode(t);
 }
 
+/* Lines read together, where they may fit templates and come many at once, give the rows that each gives
+ * alone. */
+static void compare_with_lines_alone(struct str all)
+{
+    if (memchr(all.p, 0, all.n) || (unsigned char)all.p[0] >= 0x80 || all.p[0] == 0x1f ||
+        str_find(all, STR_LIT("\xef\xbb\xbf")) != (size_t)-1)
+        return;
+    struct row_text alone = {0}, many = {.refuse = all.p[0] == ' '};
+    const char *end = all.p + all.n;
+    for (const char *p = all.p, *next; p < end; p = next) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p));
+        next = nl ? nl + 1 : end;
+        alone.n_names = 0; /* or lines with many keys would have fewer of them */
+        row_text_read(&alone, (struct str){p, (size_t)(next - p)}, SYNTAX_JSONL, NULL, false);
+        alone.first_line++;
+    }
+    row_text_read(&many, all, SYNTAX_JSONL, NULL, true);
+    if (many.n_names < 200)
+        assert(str_eq(buf_view(&alone.out), buf_view(&many.out)));
+    row_text_release(&alone);
+    row_text_release(&many);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -183,5 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < seen.n; i++)
         free(seen.key[i]);
     free(line);
+    if (size)
+        compare_with_lines_alone((struct str){(const char *)data, size});
     return 0;
 }

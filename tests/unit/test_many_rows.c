@@ -171,7 +171,8 @@ static void rows_taken_many_at_once_give_the_series_that_they_give_one_by_one(vo
 static void rows_cut_off_a_column_are_gone_and_others_can_follow(void **state)
 {
     (void)state;
-    struct column *c = column_new();
+    struct column_store store = {0};
+    struct column *c = column_new(&store);
     for (size_t i = 0; i < 3 * COLUMN_BLOCK; i++) {
         column_set_next(c, i, (double)i);
         if (i >= COLUMN_CUT_MAX && i % 5 == 0) {
@@ -186,12 +187,14 @@ static void rows_cut_off_a_column_are_gone_and_others_can_follow(void **state)
     for (size_t i = 0; i < 3 * COLUMN_BLOCK; i++)
         assert_true(column_at(c, i) == (double)i);
     column_free(c);
+    column_store_release(&store);
 }
 
 static void runs_of_values_are_appended_across_blocks(void **state)
 {
     (void)state;
-    struct column *c = column_new();
+    struct column_store store = {0};
+    struct column *c = column_new(&store);
     double v[1000];
     for (size_t i = 0; i < 1000; i++)
         v[i] = (double)(i * i);
@@ -205,6 +208,7 @@ static void runs_of_values_are_appended_across_blocks(void **state)
         assert_true(want == got || (isnan(want) && isnan(got)));
     }
     column_free(c);
+    column_store_release(&store);
 }
 
 int main(void)

@@ -21,7 +21,8 @@ static uint64_t next(uint64_t *x)
 static void check_round_trip(double (*value)(size_t i, uint64_t r), size_t n)
 {
     double *want = calloc(n, sizeof *want), *got = calloc(n, sizeof *got);
-    struct column *c = column_new();
+    struct column_store store = {0};
+    struct column *c = column_new(&store);
     uint64_t x = 1234567;
     for (size_t i = 0; i < n; i++) {
         want[i] = value(i, next(&x));
@@ -39,6 +40,7 @@ static void check_round_trip(double (*value)(size_t i, uint64_t r), size_t n)
         assert_true(column_at(c, i) == want[i] || isnan(want[i]));
     assert_true(isnan(column_at(c, n)));
     column_free(c);
+    column_store_release(&store);
     free(want);
     free(got);
 }
@@ -85,12 +87,14 @@ static void columns_give_back_what_went_in(void **state)
 static void a_constant_column_costs_next_to_nothing(void **state)
 {
     (void)state;
-    struct column *c = column_new();
+    struct column_store store = {0};
+    struct column *c = column_new(&store);
     for (size_t i = 0; i < 1000000; i++)
         column_set_next(c, i, 32);
     column_seal(c);
     assert_true(column_bytes(c) < 20000);
     column_free(c);
+    column_store_release(&store);
 }
 
 static struct record step_record(uint64_t step, uint64_t peak)
