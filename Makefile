@@ -17,6 +17,7 @@ datadir ?= $(prefix)/share
 FUZZ_TIME ?= 600
 SEED   ?= 20261129
 COUNT  ?= 1010
+NUM    ?= 10000000
 
 PKGS := libcjson cairo cairo-ft libpng freetype2 libpcre2-8 zlib
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla
@@ -52,7 +53,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all deps demo check check-corpus unit golden golden-update replay asan fuzz lint coverage \
+.PHONY: all deps demo check check-corpus unit numbers golden golden-update replay asan fuzz lint coverage \
         bench score install uninstall dist distcheck format clean help FORCE
 
 all: $(PROG) $(SHELLS) ## build build/oomreport (the default)
@@ -117,6 +118,8 @@ unit: $(UNIT) ## unit tests
 	@$(RUN_TESTS) unit
 golden: $(PROG) ## golden tests
 	@$(RUN_TESTS) golden
+numbers: $(BUILD)/unit/test_num ## NUM=10000000: so many random numbers against strtod
+	OOMREPORT_NUMBERS=$(NUM) $<
 replay: $(REPLAY) ## every fuzz target over its seeds and past crashes
 	@$(RUN_TESTS) replay
 golden-update: $(PROG) ## accept what the program prints now

@@ -1,5 +1,6 @@
 #include "base/num.h"
 #include "base/mem.h"
+#include "base/num_nearest.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,6 +99,13 @@ bool num_parse(struct str s, double *out)
         double v = (double)d.mantissa;
         v = d.exponent < 0 ? v / POW10[-d.exponent] : v * POW10[d.exponent];
         *out = d.negative ? -v : v;
+        return true;
+    }
+    /* Digits were left out of the mantissa: the number lies between it and the next one. */
+    double next;
+    if (d.mantissa && num_nearest(out, d.mantissa, d.exponent) &&
+        (d.exact || (num_nearest(&next, d.mantissa + 1, d.exponent) && next == *out))) {
+        *out = d.negative ? -*out : *out;
         return true;
     }
     /* The text was checked above, so strtod sees digits only; the program never

@@ -54,27 +54,89 @@ static void numbers_in_every_usual_form_parse_as_strtod_does(void **state)
     }
 }
 
+static uint64_t scramble(uint64_t *x)
+{
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x * 0x2545f4914f6cdd1du;
+}
+
+/* A number in one of the forms that logs hold, or that are hard to read. */
+static void random_number(char *text, size_t size, uint64_t *x)
+{
+    uint64_t r = scramble(x), form = scramble(x) % 10;
+    double v;
+    float f;
+    uint32_t half = (uint32_t)r;
+    memcpy(&v, &r, sizeof v);
+    memcpy(&f, &half, sizeof f);
+    v = isfinite(v) ? v : 1.5;
+    f = isfinite(f) ? f : 1.5f;
+    size_t n = 0;
+    switch (form) {
+    case 0: /* any double, as Python writes it */
+        snprintf(text, size, "%.17g", v);
+        break;
+    case 1: /* any float, widened */
+        snprintf(text, size, "%.17g", (double)f);
+        break;
+    case 2: /* a loss, a rate */
+        snprintf(text, size, "%.16g", (double)(r >> 11) * 0x1p-53 * pow(10, (double)(r % 12) - 8));
+        break;
+    case 3: /* a time, a share */
+        snprintf(text, size, "%.*f", (int)(r % 7), (double)(int64_t)(r >> 20) / 1000.0);
+        break;
+    case 4: /* a count, a size */
+        snprintf(text, size, "%llu", (unsigned long long)(r >> (r % 64)));
+        break;
+    case 5: /* in the middle between two doubles, or one beside it */
+        snprintf(text, size, "%llu",
+                 (unsigned long long)((((r >> 11) | (uint64_t)1 << 52) << 1 | 1) << r % 10) +
+                     scramble(x) % 3 - 1);
+        break;
+    case 6: /* the same, divided by a small power of ten or two */
+        snprintf(text, size, "%.*e", 15 + (int)(r % 6), ldexp((double)((r >> 11) | 1), -(int)(r % 90)));
+        break;
+    case 7: /* few digits, any exponent */
+        snprintf(text, size, "%u%s%d", (unsigned)(r % 100000), r & 1 << 20 ? "e" : "E+", (int)(r >> 40) % 40);
+        break;
+    default: /* many digits, with a point and an exponent anywhere */
+        if (r & 1)
+            text[n++] = r & 2 ? '-' : '+';
+        for (uint64_t k = 1 + scramble(x) % 30, point = scramble(x) % 32; k-- > 0;) {
+            if (k == point)
+                text[n++] = '.';
+            text[n++] = (char)('0' + scramble(x) % 10);
+        }
+        snprintf(text + n, size - n, "e%d", (int)(scramble(x) % (r & 4 ? 120 : 700)) - (r & 4 ? 60 : 350));
+        if (form == 9)
+            text[n] = '\0';
+    }
+}
+
+/* OOMREPORT_NUMBERS=10000000 tries so many. */
 static void random_numbers_parse_as_strtod_does(void **state)
 {
     (void)state;
-    uint64_t x = 88172645463325252u;
-    for (int i = 0; i < 200000; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        char text[64];
-        double v;
-        memcpy(&v, &x, sizeof v);
-        if (!isfinite(v))
-            continue;
-        if (i % 3 == 0)
-            snprintf(text, sizeof text, "%.17g", v);
-        else if (i % 3 == 1)
-            snprintf(text, sizeof text, "%.*f", (int)(x % 7), (double)(int64_t)(x >> 20) / 1000.0);
-        else
-            snprintf(text, sizeof text, "%.17g", (double)(float)v);
+    const char *count = getenv("OOMREPORT_NUMBERS");
+    uint64_t x = 88172645463325252u, left = count ? strtoull(count, NULL, 10) : 200000, plain = 0;
+    while (left-- > 0) {
+        char text[96];
+        random_number(text, sizeof text, &x);
         double want = strtod(text, NULL), got = parsed(text);
         if (memcmp(&want, &got, sizeof want) != 0)
             fail_msg("%s: got %.17g, strtod gives %.17g", text, got, want);
+        struct num_plain p;
+        char padded[96 + 32] = {0};
+        memcpy(padded, text, strlen(text));
+        const char *end = num_scan_plain(padded, &p);
+        if (end && *end == '\0' && p.whole < (uint64_t)1 << 53) {
+            got = (double)p.whole / pow(10, p.decimals);
+            if (memcmp(&want, &got, sizeof want) != 0)
+                fail_msg("%s: scanned as %.17g, strtod gives %.17g", text, got, want);
+            plain++;
+        }
     }
+    assert_true(plain > 0);
 }
 
 static void what_is_no_number_is_refused(void **state)
