@@ -6,6 +6,7 @@
 #include "analyse/redact.h"
 #include "base/embed.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "cli/config.h"
 #include "cli/dump.h"
 #include "cli/explain.h"
@@ -18,6 +19,7 @@
 #include "draw/draw.h"
 #include "model/trace.h"
 #include "normalise/normalise.h"
+#include "normalise/read_ahead.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -36,6 +38,7 @@ struct session {
     struct input_list inputs;
     struct mapping_set *mappings;
     struct normalise_settings normalise;
+    struct read_ahead *ahead; /* NULL: inputs are read one after the other */
     struct input_info *infos; /* n_infos, in the order of inputs */
     size_t n_infos;
     size_t skipped; /* inputs that were named and gave no memory figure */
@@ -112,17 +115,27 @@ static bool is_log(const struct input_info *info, int status)
     return status == 0 && info->format && info->records > 0;
 }
 
+/* Reads one input, or takes over what was read ahead. As normalise_input. */
+static int normalise_one(struct session *s, const struct input *input, const struct destination *to,
+                         struct input_info *info, struct diag *d)
+{
+    if (s->ahead)
+        return read_ahead_next(s->ahead, to->builder, info, d);
+    struct record_sink sink =
+        to->builder ? builder_sink(to->builder, input->path, input->name, d) : converter_sink(to->converter);
+    int status = normalise_input(info, &sink, input->path, &s->normalise, &s->arena, d);
+    if (to->builder)
+        builder_input_end(to->builder, info);
+    return status;
+}
+
 /* Reads one input. 0, or the exit status when all has to stop. */
 static int read_input(struct session *s, const struct input *input, const struct destination *to)
 {
     struct diag d;
     diag_init(&d);
     struct input_info *info = &s->infos[s->n_infos];
-    struct record_sink sink =
-        to->builder ? builder_sink(to->builder, input->path, input->name, &d) : converter_sink(to->converter);
-    int status = normalise_input(info, &sink, input->path, &s->normalise, &s->arena, &d);
-    if (to->builder)
-        builder_input_end(to->builder, info);
+    int status = normalise_one(s, input, to, info, &d);
     trace_file_free(info->trace); /* what the series need of it they share */
     info->trace = NULL;
     int result = EXIT_OK;
@@ -173,9 +186,34 @@ static int check_against_options(struct session *s)
     return EXIT_OK;
 }
 
+/* Inputs of so many bytes in all are worth threads. */
+enum {
+    WORTH_THREADS = 8 * 1024 * 1024
+};
+
+/* Begins to read several inputs at once where that pays, or was asked for. */
+static void begin_ahead(struct session *s)
+{
+    size_t n = s->inputs.n, threads = s->o.jobs ? s->o.jobs : pool_processors();
+    uint64_t bytes = 0;
+    if (n < 2 || threads < 2)
+        return;
+    struct named_input *inputs = arena_alloc(&s->arena, n * sizeof *inputs);
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        inputs[i] = (struct named_input){s->inputs.items[i].path, s->inputs.items[i].name};
+        if (stat(inputs[i].path, &st) == 0)
+            bytes += (uint64_t)st.st_size;
+    }
+    if (s->o.jobs || bytes >= WORTH_THREADS)
+        s->ahead = read_ahead_new(inputs, n, threads < n ? threads : n, &s->normalise, s->o.name_pattern);
+}
+
 /* Reads all inputs. 0, or the exit status. */
 static int read_inputs(struct session *s, const struct destination *to)
 {
+    if (to->builder)
+        begin_ahead(s);
     s->infos = arena_alloc(&s->arena, (s->inputs.n + 1) * sizeof *s->infos);
     for (size_t i = 0; i < s->inputs.n; i++) {
         term_progress(&s->term, i, s->inputs.n, s->inputs.items[i].path);
@@ -545,6 +583,7 @@ static int run(struct session *s, int argc, char **argv)
         result = fail(EXIT_USAGE, "%s", why);
     else if (s->o.action == ACTION_REPORT || s->o.action == ACTION_CONVERT || s->o.action == ACTION_DUMP)
         result = run_on_inputs(s);
+    read_ahead_free(s->ahead); /* before what it reads with */
     mapping_set_free(s->mappings);
     return result;
 }

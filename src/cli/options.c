@@ -255,6 +255,15 @@ static const char *parse_action(struct options *o, enum option_id id, const char
     }
 }
 
+static const char *parse_jobs(struct options *o, const char *text, struct arena *a)
+{
+    uint64_t n = 0;
+    if (!num_parse_u64(str_of(text), &n) || n < 1 || n > 256)
+        return arena_printf(a, "--jobs: \"%s\" is no number of threads; expected 1 to 256", text);
+    o->jobs = (unsigned)n;
+    return NULL;
+}
+
 static const char *parse_value(struct options *o, enum option_id id, const char *arg, struct arena *a)
 {
     int value = 0;
@@ -286,6 +295,8 @@ static const char *parse_value(struct options *o, enum option_id id, const char 
         return why ? arena_printf(a, "--set: %s", why) : NULL;
     case OPT_STEPS:
         return parse_steps(o, arg, a);
+    case OPT_JOBS:
+        return parse_jobs(o, arg, a);
     case OPT_CAPACITY:
         if (!options_size(&o->capacity_bytes, arg))
             return arena_printf(a,

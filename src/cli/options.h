@@ -61,6 +61,7 @@ struct options {
     size_t n_maps;
     struct field_set *sets; /* n_sets */
     size_t n_sets;
+    unsigned jobs;                   /* threads; 0: not given */
     double step_from, step_to;       /* NAN where open */
     double capacity_bytes;           /* [B] NAN: not given */
     struct what_if_change *what_ifs; /* n_what_ifs */

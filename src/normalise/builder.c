@@ -16,8 +16,23 @@ enum {
     LANES_MAX = 4096
 };
 
+/* Which series a record belongs to. */
+struct lane_key {
+    struct str run, device;
+    double seed, rank;
+    bool run_logged;
+};
+
+/* The first record of a lane, as far as it tells whether an earlier input's series goes on with it. */
+struct start {
+    struct lane_key key; /* texts in the builder's arena */
+    uint64_t have;
+    double step, resumed; /* [1] or NAN */
+};
+
 struct builder {
-    struct arena arena;
+    struct arena arena, *absorbed; /* n_absorbed more, of builders that it took over */
+    size_t n_absorbed;
     const char *pattern;
     struct lane **lanes; /* n_lanes, of all inputs */
     size_t n_lanes, cap_lanes;
@@ -31,13 +46,8 @@ struct builder {
     struct buf run;    /* of the record at hand: "name@host" */
     struct lane *bare; /* of the record before, when it said nothing of its run and rank; else NULL */
     bool told_lanes;
-};
-
-/* Which series a record belongs to. */
-struct lane_key {
-    struct str run, device;
-    double seed, rank;
-    bool run_logged;
+    struct start *starts; /* n_starts, of the lanes that the input being read opened */
+    size_t n_starts, cap_starts;
 };
 
 struct builder *builder_new(const char *name_pattern)
@@ -61,7 +71,11 @@ void builder_free(struct builder *b)
     free(b->lanes);
     held_release(&b->header);
     buf_release(&b->run);
+    free(b->starts);
     arena_release(&b->arena);
+    for (size_t i = 0; i < b->n_absorbed; i++)
+        arena_release(&b->absorbed[i]);
+    free(b->absorbed);
     free(b);
 }
 
@@ -119,26 +133,40 @@ static bool matches(const struct lane *l, const struct lane_key *k)
 }
 
 /* A file that goes on where an earlier one of the same run stopped: the same series, restarted. */
-static bool goes_on(const struct lane *l, const struct lane_key *k, const struct record *r,
-                    const struct builder *b)
+static bool goes_on(const struct lane *l, const struct start *start)
 {
-    double step = record_number(r, F_STEP);
-    double resumed = record_number(&b->header.r, F_RESUMED_FROM);
-    if (!k->run_logged || !l->run_logged || !matches(l, k) || record_has(r, F_EVENT) || isnan(l->last_step))
+    if (!start->key.run_logged || !l->run_logged || !matches(l, &start->key) || start->have >> F_EVENT & 1 ||
+        isnan(l->last_step))
         return false;
-    uint64_t figures = r->have & lane_figure_mask();
+    uint64_t figures = start->have & lane_figure_mask();
     bool same_kind = false;
     for (uint64_t bits = figures; bits; bits &= bits - 1)
         same_kind |= series_has(l->s, (enum field)__builtin_ctzll(bits));
-    return same_kind && (step > l->last_step || (resumed > 0 && step >= resumed && step > l->first_step));
+    return same_kind && (start->step > l->last_step || (start->resumed > 0 && start->step >= start->resumed &&
+                                                        start->step > l->first_step));
+}
+
+static const struct start *note_start(struct builder *b, const struct lane_key *k, const struct record *r)
+{
+    if (b->n_starts == b->cap_starts) {
+        b->cap_starts = b->cap_starts ? b->cap_starts * 2 : 4;
+        b->starts = mem_grow(b->starts, b->cap_starts, sizeof *b->starts);
+    }
+    struct start *start = &b->starts[b->n_starts++];
+    *start =
+        (struct start){*k, r->have, record_number(r, F_STEP), record_number(&b->header.r, F_RESUMED_FROM)};
+    start->key.run = arena_str(&b->arena, k->run);
+    start->key.device = arena_str(&b->arena, k->device);
+    return start;
 }
 
 static struct lane *new_lane(struct builder *b, const struct lane_key *k)
 {
     struct lane *l = mem_zero(1, sizeof *l);
+    const struct lane_key *own = &b->starts[b->n_starts - 1].key; /* with texts that last */
     l->s = series_new();
-    l->run = arena_str(&b->arena, k->run);
-    l->device = arena_str(&b->arena, k->device);
+    l->run = own->run;
+    l->device = own->device;
     l->seed = k->seed;
     l->rank = k->rank;
     l->run_logged = k->run_logged;
@@ -183,8 +211,9 @@ static struct lane *find_lane(struct builder *b, const struct lane_key *k)
 static struct lane *open_lane(struct builder *b, const struct lane_key *k, const struct record *r,
                               bool *after_header)
 {
+    const struct start *start = note_start(b, k, r);
     for (size_t i = b->first_lane; i-- > 0;)
-        if (goes_on(b->lanes[i], k, r, b)) {
+        if (goes_on(b->lanes[i], start)) {
             struct lane *l = b->lanes[i];
             /* moves among this input's lanes */
             b->first_lane--;
@@ -259,6 +288,7 @@ struct record_sink builder_sink(struct builder *b, const char *path, const char 
     b->header.r.have = 0;
     b->header_seq = 1;
     b->told_lanes = false;
+    b->n_starts = 0;
     run_name_find(&b->name, path, b->pattern, &b->arena);
     return (struct record_sink){b, take, take_rows};
 }
@@ -319,6 +349,27 @@ void builder_input_end(struct builder *b, const struct input_info *info)
     b->n_lanes = kept;
     b->first_lane = kept;
     b->d = NULL;
+}
+
+bool builder_absorb(struct builder *b, struct builder *from)
+{
+    for (size_t k = 0; k < from->n_starts; k++)
+        for (size_t i = 0; i < b->n_lanes; i++)
+            if (goes_on(b->lanes[i], &from->starts[k]))
+                return false;
+    b->input++;
+    b->lanes = mem_grow(b->lanes, b->n_lanes + from->n_lanes + 1, sizeof *b->lanes);
+    b->cap_lanes = b->n_lanes + from->n_lanes + 1;
+    for (size_t i = 0; i < from->n_lanes; i++) {
+        from->lanes[i]->input = b->input;
+        b->lanes[b->n_lanes++] = from->lanes[i];
+    }
+    b->first_lane = b->n_lanes;
+    from->n_lanes = from->first_lane = 0;
+    b->absorbed = mem_grow(b->absorbed, b->n_absorbed + 1, sizeof *b->absorbed);
+    b->absorbed[b->n_absorbed++] = from->arena;
+    from->arena = (struct arena){0};
+    return true;
 }
 
 static int by_run_and_rank(const void *x, const void *y)

@@ -76,6 +76,9 @@ void builder_free(struct builder *b);
 struct record_sink builder_sink(struct builder *b, const char *path, const char *name, struct diag *d);
 /* To be called after each input, with what normalise_input found. */
 void builder_input_end(struct builder *b, const struct input_info *info);
+/* Moves the series of a builder that read one input, and ended it, into b, as if b had read it. False, and
+ * nothing done, when one of them goes on with a series of b. */
+bool builder_absorb(struct builder *b, struct builder *from);
 /* Sealed series, sorted by run (natural order) then rank; the builder is empty afterwards. */
 void builder_finish(struct series_set *out, struct builder *b);
 
