@@ -27,6 +27,9 @@ static const struct colour colours[INK_COUNT] = {
     [INK_HEAT0 + 5] = {"heat5", {0x972C4F, 0x972C4F}},
     [INK_HEAT0 + 6] = {"heat6", {0x651C53, 0x651C53}},
     [INK_HEAT7] = {"heat7", {0x2B1055, 0x2B1055}},
+    [INK_CARD] = {"card", {0xFFFFFF, 0xFFFFFF}},
+    [INK_HATCH] = {"hatch", {0x8C959F, 0x8C959F}},
+    [INK_FAILED] = {"failed", {0xB3261E, 0xB3261E}},
 };
 
 uint32_t palette_rgb(enum ink ink, enum theme theme)

@@ -23,6 +23,9 @@ enum ink {
     INK_OOM,
     INK_HEAT0, /* the eight classes of the heat map, light to dark, the same in both themes */
     INK_HEAT7 = INK_HEAT0 + 7,
+    INK_CARD,   /* what the heat map lies on, light in both themes */
+    INK_HATCH,  /* on the card: what is missing */
+    INK_FAILED, /* on the card: the X of a failure */
     INK_COUNT
 };
 

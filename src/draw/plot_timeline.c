@@ -35,7 +35,7 @@ static bool same_run(const struct run_report *a, const struct run_report *b)
 static double *other_line(const struct timeline *t, const struct run_report *r, enum field field)
 {
     struct reduced d;
-    struct canvas *c = t->frame.c;
+    struct arena scratch = {0}; /* of thousands of ranks nothing but the line is kept */
     struct reduce_spec spec = {.x = t->x_kind,
                                .lo = t->frame.x.scale.lo,
                                .hi = t->frame.x.scale.hi,
@@ -43,12 +43,14 @@ static double *other_line(const struct timeline *t, const struct run_report *r, 
                                .fields = &field,
                                .n_fields = 1,
                                .phase = -1};
-    reduce(&d, c->arena, r->series, &spec);
-    double *v = d.segments[0].field[0].max;
+    reduce(&d, &scratch, r->series, &spec);
+    double *v = arena_alloc(t->frame.c->arena, d.n_columns * sizeof *v);
+    memcpy(v, d.segments[0].field[0].max, d.n_columns * sizeof *v);
     for (size_t s = 1; s < d.n_segments; s++)
         for (size_t i = 0; i < d.n_columns; i++)
             v[i] = fmax(v[i], d.segments[s].field[0].max[i]);
-    reduce_join(v, d.n_columns);
+    arena_release(&scratch);
+    reduce_join(v, t->data.n_columns);
     return v;
 }
 

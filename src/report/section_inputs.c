@@ -3,7 +3,8 @@
 #include <math.h>
 
 enum {
-    INPUTS_SHOWN = 64
+    INPUTS_SHOWN = 10,
+    INPUTS_FOLDED = 64
 };
 
 static void put_input(struct page *p, struct tnode *list, const struct input_info *in, enum byte_unit u)
@@ -37,8 +38,12 @@ bool section_inputs(struct page *p, struct tnode *root)
     if (c->n_inputs > INPUTS_SHOWN) {
         struct tnode *rest = tnode_item(a, root, "rest");
 
-        tnode_printf(a, rest, "total", "%zu", c->n_inputs - INPUTS_SHOWN);
-        for (size_t i = INPUTS_SHOWN; i < c->n_inputs && i < 4096; i++)
+        if (c->n_inputs > INPUTS_FOLDED)
+            tnode_printf(a, rest, "total", "The next %d of %zu more files; all stand in the JSON file",
+                         INPUTS_FOLDED - INPUTS_SHOWN, c->n_inputs - INPUTS_SHOWN);
+        else
+            tnode_printf(a, rest, "total", "%zu more files", c->n_inputs - INPUTS_SHOWN);
+        for (size_t i = INPUTS_SHOWN; i < c->n_inputs && i < INPUTS_FOLDED; i++)
             put_input(p, rest, &c->inputs[i], u);
     }
     struct tnode *set = s->n_settings ? tnode_item(a, root, "set") : NULL;

@@ -8,7 +8,7 @@
 
 enum {
     RANKS_SHOWN = 10,
-    RANKS_FOLDED = 4096
+    RANKS_FOLDED = 64 /* a page of 4096 ranks is no longer than one of 64 */
 };
 
 struct ranks_unit {
@@ -69,14 +69,19 @@ bool section_ranks(struct page *p, struct tnode *root)
     qsort(order, an->n_ranks, sizeof *order, by_headroom);
     for (size_t i = 0; i < an->n_ranks && i < RANKS_SHOWN; i++)
         put_rank(p, root, "rows", order[i], &u);
-    free(order);
     if (an->n_ranks > RANKS_SHOWN) {
         struct tnode *all = tnode_item(a, root, "all");
         size_t n = an->n_ranks < RANKS_FOLDED ? an->n_ranks : RANKS_FOLDED;
 
-        tnode_printf(a, all, "shown", "%zu", n);
+        tnode_text(a, all, "shown",
+                   n == an->n_ranks ? arena_printf(a, "All %zu ranks", n)
+                                    : arena_printf(a, "The %zu ranks with least headroom", n));
+        tnode_text(a, all, "order",
+                   n == an->n_ranks ? "All ranks, in order"
+                                    : "By headroom; every rank stands in the JSON file");
         for (size_t i = 0; i < n; i++)
-            put_rank(p, all, "each", &an->ranks[i], &u);
+            put_rank(p, all, "each", n == an->n_ranks ? &an->ranks[i] : order[i], &u);
     }
+    free(order);
     return true;
 }
