@@ -303,6 +303,22 @@ static double at_the_latest(const struct run_ctx *c, const double *y)
     return m.x + fmax(0, (c->f->room - m.level) / m.slope);
 }
 
+/* x of the last row of either phase. */
+static double last_logged(const struct frame *f)
+{
+    return fmax(f->train.x[f->train.n - 1], f->eval.n ? f->eval.x[f->eval.n - 1] : -INFINITY);
+}
+
+/* What was logged did not fail. */
+static void not_before(struct outlook *o, double x)
+{
+    if (isnan(o->step))
+        return;
+    o->low = fmax(o->low, x);
+    o->step = fmax(o->step, x);
+    o->high = fmax(o->high, x);
+}
+
 void forecast_failure(struct run_ctx *c, const double *y)
 {
     static const double shares[] = {0.5, 0.7, 0.9};
@@ -310,12 +326,16 @@ void forecast_failure(struct run_ctx *c, const double *y)
     struct leak_figures *o = &c->out->leak;
     bool failed = f->fail && !f->killed;
     struct outlook now = look(c, y, f->train.n, &c->leak.floor, failed ? f->train.x[f->warm] : NAN);
-    o->oom_step_forecast = frame_step(f, now.step);
-    o->forecast_low = frame_step(f, now.low);
-    o->forecast_high = frame_step(f, now.high);
     c->leak.latest = at_the_latest(c, y);
     if (failed && isfinite(f->fail_x) && isfinite(now.step) && f->fail_x > f->train.x[0])
         c->leak.closure = (now.step - f->train.x[0]) / (f->fail_x - f->train.x[0]);
+    not_before(&now, last_logged(f));
+    o->oom_step_forecast = frame_step(f, now.step);
+    o->forecast_low = frame_step(f, now.low);
+    o->forecast_high = frame_step(f, now.high);
+    if (f->axis == AXIS_TIME)
+        c->leak.ahead =
+            (struct ahead){now.step - last_logged(f), now.low - last_logged(f), now.high - last_logged(f)};
     o->n_backtest = 0;
     size_t rows = f->train.n - f->warm;
     if (rows < 24)
@@ -330,6 +350,7 @@ void forecast_failure(struct run_ctx *c, const double *y)
         if (!growth_climbs(&g) && g.shape != GROWTH_TEETH)
             continue;
         struct outlook then = look(c, y, n, &g, NAN);
+        not_before(&then, f->train.x[n - 1]);
         b->step = frame_step(f, then.step);
         b->low = frame_step(f, then.low);
         b->high = frame_step(f, then.high);

@@ -330,6 +330,17 @@ static double event_total(const struct series *s)
     return total;
 }
 
+/* Steps had more than this capacity: many of them, or one by far more than a glitch. */
+static bool steps_exceed(const struct frame *f, double capacity)
+{
+    size_t above = 0;
+    if (f->peak_field == F_COUNT)
+        return false;
+    for (size_t i = 0; i < f->train.n; i++)
+        above += f->train.v[f->peak_field][i] > 1.005 * capacity;
+    return above * 50 > f->train.n || f->peak_max > 2 * capacity;
+}
+
 void frame_find_room(struct frame *f, double capacity_setting)
 {
     double declared = series_meta(f->s, F_CAPACITY), total = event_total(f->s);
@@ -337,7 +348,7 @@ void frame_find_room(struct frame *f, double capacity_setting)
     f->capacity_set = capacity_setting;
     f->capacity = isfinite(total) ? total : isfinite(declared) ? declared : capacity_setting;
     f->capacity_refused = NAN;
-    if (f->capacity < 0x1p20 || f->peak_max > 2 * f->capacity) { /* no such device: the steps did fit */
+    if (f->capacity < 0x1p20 || steps_exceed(f, f->capacity)) { /* no such device: the steps did fit */
         f->capacity_refused = f->capacity;
         f->capacity = NAN;
     }

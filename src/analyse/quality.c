@@ -83,7 +83,7 @@ static void impossible(struct analysis *a, const struct run_ctx *c, const char *
             arena_printf(
                 &a->arena,
                 "Run %s says that its device has %s, and its steps had up to %s: that capacity was not "
-                "used; give the right one with --capacity.",
+                "used; check the unit, or give the right one with --capacity.",
                 run, say_bytes(&a->arena, f->capacity_refused), say_bytes(&a->arena, f->peak_max)));
     if (f->at.impossible)
         add(a, "impossible-value",

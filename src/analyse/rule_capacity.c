@@ -112,11 +112,11 @@ static void no_history(struct run_ctx *c)
             "It failed at the micro-step of the first update, where the optimiser's state first appears.");
     }
     if (f->fail_phase == FAIL_SAVE || f->fail_phase == FAIL_LOAD)
-        rule_test(c, Q_CAPACITY, "failing_phase", 1, "1", 1, SAYS_FOR, ROW_FAILURE,
+        rule_test(c, Q_CAPACITY, "failing_phase", NAN, "1", NAN, SAYS_FOR, ROW_FAILURE,
                   f->fail_phase == FAIL_SAVE ? "The run failed while saving a checkpoint."
                                              : "The run failed while loading a checkpoint.");
     else if (f->fail_phase == FAIL_OPTIMIZER)
-        rule_test(c, Q_CAPACITY, "failing_phase", 1, "1", 1, SAYS_FOR, ROW_FAILURE,
+        rule_test(c, Q_CAPACITY, "failing_phase", NAN, "1", NAN, SAYS_FOR, ROW_FAILURE,
                   "The run failed in the optimiser's step.");
     if (f->resumed && f->rows_since_start <= 1)
         rule_test(c, Q_CAPACITY, "resumed", (double)f->rows_since_start, "1", 1, SAYS_FOR, ROW_FAILURE,

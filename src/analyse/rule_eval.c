@@ -222,7 +222,7 @@ static void tests(struct run_ctx *c, const struct passes *p)
     struct arena *a = c->arena;
     bool failed = f->fail && !f->killed;
     if (failed && f->fail_phase != FAIL_PHASE_UNKNOWN)
-        rule_test(c, Q_EVAL_BOUNDARY, "failing_phase", f->fail_phase == FAIL_EVAL, "1", 1,
+        rule_test(c, Q_EVAL_BOUNDARY, "failing_phase", NAN, "1", NAN,
                   f->fail_phase == FAIL_EVAL ? SAYS_FOR : SAYS_AGAINST, ROW_FAILURE,
                   f->fail_phase == FAIL_EVAL
                       ? "The run failed in evaluation."

@@ -419,6 +419,7 @@ void rule_leak(struct run_ctx *c)
     struct found_leak *l = &c->leak;
     l->column = f->floor_field;
     l->period = l->closure = l->latest = l->size_tau = NAN;
+    l->ahead = (struct ahead){NAN, NAN, NAN};
     l->carrier = SUB_STEP;
     l->p = 0.02;
     l->effect = fmax(32 * MIB, isfinite(f->capacity) ? 0.002 * f->capacity : 0);

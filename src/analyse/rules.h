@@ -11,6 +11,11 @@
 #include "analyse/frame.h"
 #include "analyse/growth.h"
 
+/* How far ahead of the last row a failure lies, with 90 % of runs between low and high. */
+struct ahead {
+    double mid, low, high;
+};
+
 /* grows? */
 struct found_leak {
     struct growth floor; /* of the tested column, shapes taken out */
@@ -33,11 +38,12 @@ struct found_leak {
     double slope, low, high; /* [B/step] average over what climbs */
     double p;                /* that the device memory really leaks */
     double p_host;
-    bool sufficient; /* without the rise the failing step would have fitted */
-    double covers;   /* the rise against what would have had to be free [1] */
-    double latest;   /* [x] when the floor alone would fill the room; NAN */
-    double closure;  /* extrapolated step of the ceiling / failing step; NAN */
-    double effect;   /* [B] least rise that counts */
+    bool sufficient;    /* without the rise the failing step would have fitted */
+    double covers;      /* the rise against what would have had to be free [1] */
+    double latest;      /* [x] when the floor alone would fill the room; NAN */
+    struct ahead ahead; /* [s] of a log by time; NAN with steps */
+    double closure;     /* extrapolated step of the ceiling / failing step; NAN */
+    double effect;      /* [B] least rise that counts */
 };
 
 /* outlier batch? */

@@ -72,6 +72,19 @@ const char *say_interval(struct arena *a, double low, double high)
     return strcmp(l, h) == 0 ? "" : arena_printf(a, " (95 %% interval %s to %s)", l, h);
 }
 
+const char *say_seconds(struct arena *a, double s)
+{
+    static const struct {
+        double unit;
+        const char *name;
+    } scale[] = {{86400, "days"}, {3600, "hours"}, {60, "minutes"}};
+    for (size_t i = 0; i < sizeof scale / sizeof *scale; i++)
+        if (s >= 2 * scale[i].unit)
+            return arena_printf(a, "%s %s", say_number(a, s / scale[i].unit, s < 20 * scale[i].unit),
+                                scale[i].name);
+    return arena_printf(a, "%s seconds", say_number(a, s, 0));
+}
+
 const char *say_ratio(struct arena *a, double v)
 {
     bool whole = isfinite(v) && fabs(v - round(v)) < 0.005 * v;

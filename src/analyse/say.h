@@ -13,6 +13,8 @@ const char *say_percent(struct arena *a, double share); /* 0.953 -> "95 %" */
 const char *say_below(struct arena *a, double percentile, double n);
 /* " (95 % interval 1.2 MiB to 1.4 MiB)"; "" where both ends print alike. */
 const char *say_interval(struct arena *a, double low, double high);
+/* "35 minutes", "3.2 hours": a span of s seconds in the largest unit of which it has two. */
+const char *say_seconds(struct arena *a, double s);
 /* "8", "1.5", "0.34": a ratio without digits that say nothing. */
 const char *say_ratio(struct arena *a, double v);
 const char *say_plural(double n, const char *one, const char *many);

@@ -58,10 +58,10 @@ static const char *leak(struct run_ctx *c, enum subtype sub)
         end = arena_printf(a, "and would meet the %s limit near step %s (%s to %s)",
                            say_bytes(a, f->capacity), say_count(a, o->oom_step_forecast),
                            say_count(a, o->forecast_low), say_count(a, o->forecast_high));
-    else if (f->axis == AXIS_TIME && isfinite(l->latest))
-        end = arena_printf(a, "(%s in all), and would fill the %s within %s minutes of the last row",
-                           say_bytes(a, l->rise), say_bytes(a, f->capacity),
-                           say_number(a, (l->latest - f->train.x[f->train.n - 1]) / 60, 1));
+    else if (isfinite(l->ahead.mid))
+        end = arena_printf(a, "(%s in all), and would meet the %s limit %s after the last row (%s to %s)",
+                           say_bytes(a, l->rise), say_bytes(a, f->capacity), say_seconds(a, l->ahead.mid),
+                           say_seconds(a, l->ahead.low), say_seconds(a, l->ahead.high));
     else
         end = arena_printf(a, "(%s in all)", say_bytes(a, l->rise));
     return arena_printf(a, "%s grew %s%s over %s %s%s%s %s.", column_of(l->column),

@@ -263,6 +263,17 @@ static bool alike(double a, double b)
     return (isnan(a) && isnan(b)) || a == b;
 }
 
+/* Whether anything of the failing batch is logged that the comparison goes by. */
+static bool knows_batch(const struct analysis *an, const struct failure *f)
+{
+    if (an->cross.by == BY_BATCH_IDS)
+        return f->batch_ids != NULL;
+    if (an->cross.by == BY_BATCH_HASH)
+        return f->batch_hash != NULL;
+    return !isnan(f->batch_size) || !isnan(f->max_len) || !isnan(f->tokens) || !isnan(f->height) ||
+           !isnan(f->width);
+}
+
 static bool same_batch(const struct analysis *an, const struct failure *a, const struct failure *b)
 {
     switch (an->cross.by) {
@@ -288,7 +299,8 @@ size_t facts_same_batch(const struct analysis *an)
     for (size_t i = 0; i < an->n_runs && i < 1000; i++) {
         size_t n = 0;
 
-        if (!an->runs[i].has_failure || !facts_stands_for_run(an, i))
+        if (!an->runs[i].has_failure || !facts_stands_for_run(an, i) ||
+            !knows_batch(an, &an->runs[i].failure))
             continue;
         for (size_t k = 0; k < an->n_runs && k < 1000; k++)
             n += an->runs[k].has_failure && facts_stands_for_run(an, k) &&

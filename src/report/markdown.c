@@ -134,8 +134,9 @@ static void tests(struct md *m)
 
             buf_puts(m->out, "|");
             cell(m, words_id(&m->a, t->id));
-            cell(m,
-                 isnan(t->measured) ? "not testable" : words_measure(&m->a, t->measured, t->limit, t->unit));
+            cell(m, !isnan(t->measured)       ? words_measure(&m->a, t->measured, t->limit, t->unit)
+                    : t->says == SAYS_NOTHING ? "not testable"
+                                              : "");
             cell(m, isnan(t->limit) ? "" : words_measure(&m->a, t->limit, t->measured, t->unit));
             cell(m, words_says(m->lead->triage[q].id, t->says));
             buf_putc(m->out, '\n');

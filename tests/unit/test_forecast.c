@@ -103,6 +103,43 @@ static void a_back_test_covers_the_step_and_narrows(void **state)
     run_done(&a, s);
 }
 
+/* Batches of one outlier in a hundred make an early failure likely; the log shows that there was none. */
+static void no_forecast_lies_before_the_last_row(void **state)
+{
+    (void)state;
+    struct climb k = {.slope = 20 * MIB, .rows = 760, .batch = 3 * GIB, .allocated = true, .peak = true};
+    k.spread = 2 * GIB;
+    struct series *s = climbing(&k);
+    struct analysis a;
+    run_oom(s, (struct oom){.step = 760});
+    const struct leak_figures *l = &run_judge(&a, s)->leak;
+    assert_true(l->forecast_low >= 759);
+    assert_true(l->oom_step_forecast >= l->forecast_low && l->forecast_high >= l->oom_step_forecast);
+    for (size_t i = 0; i < l->n_backtest; i++)
+        assert_true(!(l->backtest[i].low < floor(l->backtest[i].at_share * 700)));
+    run_done(&a, s);
+}
+
+static void a_log_by_the_clock_is_told_the_time_left(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct analysis a;
+    for (size_t i = 0; i < 300; i++) { /* one row in 10 s, 1 MiB/s: 18 to 24 GiB takes about 100 minutes */
+        struct record r;
+        record_clear(&r);
+        record_set_d(&r, F_TIME, 10 * (double)i);
+        record_set_u(&r, F_DEVICE_USED, (uint64_t)(15 * GIB + 10 * (double)i * MIB));
+        series_append(s, &r);
+    }
+    const struct run_report *r = run_judge(&a, s);
+    assert_int_equal(r->verdict.cause, CAUSE_LEAK);
+    assert_true(isnan(r->leak.oom_step_forecast));
+    assert_non_null(strstr(r->verdict.summary, "minutes after the last row ("));
+    assert_non_null(strstr(r->verdict.summary, "10"));
+    run_done(&a, s);
+}
+
 /* What the failing request says must not tell the forecast where the failure was. */
 static void the_failure_does_not_leak_into_the_forecast(void **state)
 {
@@ -155,6 +192,8 @@ int main(void)
         cmocka_unit_test(each_column_has_a_ceiling_of_its_own),
         cmocka_unit_test(large_batches_bring_the_failure_forward),
         cmocka_unit_test(a_back_test_covers_the_step_and_narrows),
+        cmocka_unit_test(no_forecast_lies_before_the_last_row),
+        cmocka_unit_test(a_log_by_the_clock_is_told_the_time_left),
         cmocka_unit_test(the_failure_does_not_leak_into_the_forecast),
         cmocka_unit_test(a_flat_floor_and_thin_data_have_no_forecast),
     };

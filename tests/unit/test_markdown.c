@@ -165,6 +165,13 @@ static void the_batch_that_fails_twice_is_counted(void **state)
     c.analysis.cross.shared_ids = shared;
     c.analysis.cross.n_shared_ids = 1;
     assert_int_equal(facts_same_batch(&c.analysis), 5);
+    for (size_t i = 0; i < 5; i++) { /* no batch is logged */
+        struct failure *f = &c.analysis.runs[i].failure;
+        f->batch_ids = NULL;
+        f->batch_size = f->max_len = f->tokens = f->height = f->width = NAN;
+    }
+    c.analysis.cross.by = BY_SHAPE;
+    assert_int_equal(facts_same_batch(&c.analysis), 0);
     case_release(&c);
 }
 
