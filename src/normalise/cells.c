@@ -354,13 +354,13 @@ static void put_any_ids(struct buf *b, struct str list)
     }
 }
 
-/* Copies bytes up to one that is a quote, a backslash or ';', or up to end; returns where it is. There must
- * be room for 16 more bytes at *to. */
+/* Copies bytes up to one that is a quote, a backslash or ';'; returns where it is, or end or a place behind
+ * it when there is none before. There must be room for 16 more bytes at *to, and 16 readable ones at end. */
 static inline const char *copy_plain(char **to, const char *p, const char *end)
 {
 #if defined(__SSE2__) && !defined(OOMREPORT_SCALAR)
     const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), semicolon = _mm_set1_epi8(';');
-    while (end - p >= 16) {
+    while (p < end) {
         __m128i b = _mm_loadu_si128((const __m128i *)(const void *)p);
         __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(b, quote), _mm_cmpeq_epi8(b, backslash)),
                                    _mm_cmpeq_epi8(b, semicolon));
@@ -369,11 +369,12 @@ static inline const char *copy_plain(char **to, const char *p, const char *end)
         *to += n;
         p += n;
         if (n < 16)
-            return p;
+            break;
     }
-#endif
+#else
     for (; p < end && *p != '"' && *p != '\\' && *p != ';'; p++)
         *(*to)++ = *p;
+#endif
     return p;
 }
 
@@ -382,12 +383,12 @@ bool cells_plain_ids(struct buf *b, struct str list)
 {
     if (list.n < 3 || list.p[0] != '[' || list.p[list.n - 1] != ']')
         return false;
-    char *to = buf_room(b, list.n + 16);
+    char *to = buf_room(b, list.n + 32);
     const char *p = list.p + 1, *end = list.p + list.n - 1;
     for (;;) {
         if (*p == '"') {
             p = copy_plain(&to, p + 1, end);
-            if (p == end || *p++ != '"')
+            if (p >= end || *p++ != '"')
                 return false;
         } else {
             const char *from = p;

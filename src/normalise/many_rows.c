@@ -103,9 +103,9 @@ static bool find_ids(struct rows *r, const struct batch *b, size_t item, struct 
     }
     size_t room = 0, from = 0;
     for (size_t i = 0; i < b->n; i++)
-        room += text[i].n + 16;
+        room += text[i].n + 32;
     buf_clear(&r->many_ids);
-    buf_room(&r->many_ids, room + 16); /* once for all: the texts must not move */
+    buf_room(&r->many_ids, room + 32); /* once for all: the texts must not move */
     for (size_t i = 0; i < b->n; i++, from = r->many_ids.n) {
         if (!cells_plain_ids(&r->many_ids, text[i]))
             return false;
