@@ -119,8 +119,9 @@ static void take_sizes(struct series *to, const struct series *from, const size_
 static void take_events(struct series *to, const struct series *from)
 {
     for (size_t i = 0; i < from->n_events; i++)
-        series_event(to, from->events[i].kind, &from->events[i].rec, from->events[i].processes,
-                     from->events[i].n_processes);
+        if (!lane_same_oom(to, &from->events[i]))
+            series_event(to, from->events[i].kind, &from->events[i].rec, from->events[i].processes,
+                         from->events[i].n_processes);
 }
 
 static void take_meta(struct series *to, const struct series *from)

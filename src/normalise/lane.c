@@ -158,9 +158,9 @@ static bool same_event(const struct event *e, const struct record *r, size_t row
 }
 
 /* The record of the failing step and the texts of the traceback and the launcher are about one event. */
-static void add_to_event(struct series *s, struct event *e, const struct lane_slot *slot)
+static void add_to_event(struct series *s, struct event *e, const struct record *r,
+                         const struct process_use *processes, size_t n)
 {
-    const struct record *r = &slot->h.r;
     for (uint64_t bits = r->have & ~e->rec.have; bits; bits &= bits - 1) {
         int f = __builtin_ctzll(bits);
         e->rec.v[f] = r->v[f];
@@ -168,11 +168,20 @@ static void add_to_event(struct series *s, struct event *e, const struct lane_sl
             e->rec.v[f].s = arena_str(&s->arena, r->v[f].s);
         e->rec.have |= (uint64_t)1 << f;
     }
-    if (!e->n_processes && slot->n_processes) {
-        e->processes = arena_alloc(&s->arena, slot->n_processes * sizeof *e->processes);
-        memcpy(e->processes, slot->processes, slot->n_processes * sizeof *e->processes);
-        e->n_processes = slot->n_processes;
+    if (!e->n_processes && n) {
+        e->processes = arena_alloc(&s->arena, n * sizeof *e->processes);
+        memcpy(e->processes, processes, n * sizeof *e->processes);
+        e->n_processes = n;
     }
+}
+
+bool lane_same_oom(struct series *s, const struct event *from)
+{
+    struct event *last = s->n_events ? &s->events[s->n_events - 1] : NULL;
+    if (!last || last->kind != EVENT_OOM || from->kind != EVENT_OOM || !same_event(last, &from->rec, s->rows))
+        return false;
+    add_to_event(s, last, &from->rec, from->processes, from->n_processes);
+    return true;
 }
 
 static void append_event(struct lane *l, const struct lane_slot *slot)
@@ -182,7 +191,7 @@ static void append_event(struct lane *l, const struct lane_slot *slot)
     if (slot->event == EVENT_OOM && s->n_events && s->events[s->n_events - 1].kind == EVENT_OOM &&
         same_event(&s->events[s->n_events - 1], r, s->rows) &&
         r->at.line != s->events[s->n_events - 1].rec.at.line && !record_has(r, F_RECOVERED)) {
-        add_to_event(s, &s->events[s->n_events - 1], slot);
+        add_to_event(s, &s->events[s->n_events - 1], r, slot->processes, slot->n_processes);
         return;
     }
     series_event(s, slot->event, r, slot->processes, slot->n_processes);

@@ -70,4 +70,8 @@ bool lane_push_rows(struct lane *l, const struct step_rows *rows);
 /* Appends all that is held, and gives the window back. */
 void lane_flush(struct lane *l);
 
+/* True when `from`, an event of another log, is the out-of-memory error that s ended with: what s lacks of it
+ * is added. */
+bool lane_same_oom(struct series *s, const struct event *from);
+
 #endif

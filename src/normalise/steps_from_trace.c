@@ -352,7 +352,7 @@ static void send_device(struct sending *s)
     if (!d->n_steps && !d->n_ooms)
         send_end(s);
     for (; oom < d->n_ooms; oom++)
-        send_oom(s, &d->ooms[oom], d->n_steps ? d->steps[d->n_steps - 1].number + 1 : 0);
+        send_oom(s, &d->ooms[oom], d->n_steps ? d->steps[d->n_steps - 1].number + 1 : -1);
 }
 
 uint64_t steps_from_trace(struct trace_file *t, const struct record_sink *sink)
