@@ -93,7 +93,7 @@ $(BUILD)/flags: FORCE | $(FIRST)
 	@cmp -s $@ $@.new && rm $@.new || mv $@.new $@
 
 # Completions of the shells, from the options table.
-$(SHELLS): $(BUILD)/oomreport.%: src/cli/completions.awk src/cli/options.def src/cli/explain.def $(EMBED)
+$(SHELLS): $(BUILD)/oomreport.%: src/cli/completions.awk src/cli/options.def src/report/glossary.def $(EMBED)
 	@mkdir -p $(@D)
 	$(SHOW)awk -v shell=$* -v formats="$(basename $(notdir $(filter formats/%,$(EMBED))))" -f $(wordlist 1,3,$^) >$@
 

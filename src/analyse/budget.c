@@ -117,6 +117,7 @@ static void safe_sizes(struct run_ctx *c, const struct shape_model *m, double ma
         return;
     double per_sample = a * at + b * at * at;
     o->safe_at_len = at;
+    o->safe_room_bytes = room;
     if (per_sample > 0) {
         double n = floor((room - fit->base) / per_sample);
         o->safe_batch_size = fmax(0, n);

@@ -1,5 +1,5 @@
 # completions.awk: completions for a shell from the options table, at build time.
-#   awk -v shell=bash|zsh|fish -v formats="a b" -f completions.awk options.def explain.def
+#   awk -v shell=bash|zsh|fish -v formats="a b" -f completions.awk options.def glossary.def
 # An ARG of lower-case words with | between them lists its values; FILE and DIR are paths.
 
 # The n-th "string" of a line.
@@ -10,7 +10,7 @@ function text(line, n,   i, parts) {
     return parts[2 * n]
 }
 
-FILENAME ~ /explain/ {
+FILENAME ~ /glossary/ {
     if (/^CAUSE\(/)
         classes = classes " " text($0, 1)
     else if (/^SUBTYPE\(/)

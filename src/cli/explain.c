@@ -8,7 +8,7 @@ static const struct topic {
 } topics[] = {
 #define CAUSE(name, what, to_do) {name, NULL, what, to_do},
 #define SUBTYPE(cause, name, what, to_do) {cause, name, what, to_do},
-#include "cli/explain.def"
+#include "report/glossary.def"
 #undef CAUSE
 #undef SUBTYPE
 };

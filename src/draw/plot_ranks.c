@@ -198,10 +198,12 @@ static void draw_failures(const struct heat *h)
         marks++;
         if (y < below)
             continue;
-        canvas_text(f->c, f->right + 10, y + 4, ANCHOR_LEFT, 12, INK_OOM, f->c->width - f->right - 14,
-                    arena_printf(f->c->arena, "rank %s: %s", plot_say_number(f->c->arena, r->rank),
-                                 plot_say_end(f->c->arena, r)));
-        below = y + 16;
+        double room = f->c->width - f->right - 14;
+        canvas_text(f->c, f->right + 10, y - 2, ANCHOR_LEFT, 12, INK_OOM, room,
+                    arena_printf(f->c->arena, "rank %s:", plot_say_number(f->c->arena, r->rank)));
+        canvas_text(f->c, f->right + 10, y + 12, ANCHOR_LEFT, 12, INK_OOM, room,
+                    plot_say_end(f->c->arena, r));
+        below = y + 30;
     }
 }
 

@@ -164,6 +164,8 @@ struct peak_figures {
     double failing_batch_percentile; /* 0..100 among batches seen before */
     double failing_predicted_bytes;  /* [B] by the law for the failing batch */
     double safe_tokens, safe_max_len, safe_batch_size, safe_at_len, safe_margin, safe_probability;
+    double safe_room_bytes; /* [B] what base and batch may take together: the ceiling less the margin; 0: no
+                               budget */
     double corpus_max_predicted_bytes, p_oom_next_epoch;
 };
 

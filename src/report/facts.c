@@ -400,7 +400,7 @@ void facts_ruled_out(struct arena *a, const struct analysis *an,
     }
 }
 
-const char *facts_agreement(struct arena *a, const struct analysis *an)
+static const char *agreement(struct arena *a, const struct analysis *an)
 {
     size_t runs = facts_runs(an);
 
@@ -416,6 +416,24 @@ const char *facts_agreement(struct arena *a, const struct analysis *an)
                             facts_run_word(an, runs));
     return arena_printf(a, "The same cause in %zu of %zu %s.", facts_agreeing_runs(an), runs,
                         facts_run_word(an, runs));
+}
+
+const char *facts_ranks(struct arena *a, const struct analysis *an)
+{
+    if (an->n_ranks < 2 || !an->ranks_text)
+        return NULL;
+    const char *text = words_sentence(a, an->ranks_text);
+    char *out = arena_strndup(a, text, strlen(text));
+    if (out[0] >= 'a' && out[0] <= 'z')
+        out[0] = (char)(out[0] - 'a' + 'A');
+    return out;
+}
+
+const char *facts_agreement(struct arena *a, const struct analysis *an)
+{
+    const char *runs = agreement(a, an), *ranks = facts_ranks(a, an);
+
+    return runs && ranks ? arena_printf(a, "%s %s", ranks, runs) : ranks ? ranks : runs;
 }
 
 static void widen(double *from, double *to, const struct series *s)

@@ -34,8 +34,10 @@ const char *facts_where(struct arena *a, const struct analysis *an, const struct
 /* The causes that were tested and put aside: the runner-up first. Calls `say` for each with its reason. */
 void facts_ruled_out(struct arena *a, const struct analysis *an,
                      void (*say)(void *context, const char *cause, const char *reason), void *context);
-/* "The same cause in 5 of 5 seeds." or "1 run: repeatability not tested."; NULL when the summary
- * says it. */
+/* Which rank failed first and which is out of line, as a sentence; NULL where there are not several. */
+const char *facts_ranks(struct arena *a, const struct analysis *an);
+/* What the ranks say, then "The same cause in 5 of 5 seeds." or "1 run: repeatability not tested."; NULL when
+ * the summary says it. */
 const char *facts_agreement(struct arena *a, const struct analysis *an);
 /* "2026-11-28 01:12 to 07:40 UTC" from the logs' own times; NULL when they have none. */
 const char *facts_times(struct arena *a, const struct analysis *an);

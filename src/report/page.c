@@ -173,15 +173,24 @@ void page_fact(struct page *p, struct tnode *node, const char *list, const char 
 /* --- the page ---------------------------------------------------------------------- */
 
 struct section {
+    const char *name;
     const char *file; /* of templates/ */
     section_fill *fill;
 };
 
 static const struct section sections[] = {
-#define SECTION(name) {"section_" #name ".html", section_##name},
+#define SECTION(name) {#name, "section_" #name ".html", section_##name},
 #include "report/sections.def"
 #undef SECTION
 };
+
+bool page_shows(const struct page *p, const char *section)
+{
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
+        if (strcmp(sections[i].name, section) == 0)
+            return p->shown >> i & 1;
+    return false;
+}
 
 static void page_init(struct page *p, enum page_form form, const struct report_content *c,
                       const struct report_settings *s)
@@ -225,8 +234,10 @@ int page_render(struct buf *out, enum page_form form, const struct report_conten
     for (size_t i = 0; i < sizeof sections / sizeof sections[0] && rc == 0; i++) {
         struct tnode *root = tnode_new(&p.arena);
 
-        if (sections[i].fill(&p, root))
-            rc = template_render(&set, &body, sections[i].file, root, d);
+        if (!sections[i].fill(&p, root))
+            continue;
+        p.shown |= 1ul << i;
+        rc = template_render(&set, &body, sections[i].file, root, d);
     }
     if (rc == 0) {
         struct tnode *root = tnode_new(&p.arena);

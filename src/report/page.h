@@ -25,8 +25,9 @@ struct page {
     const char *label;
     struct tnode *not_tested; /* list "lines" of texts, filled by sections on the way */
     size_t n_not_tested;
-    unsigned figures;  /* numbered so far */
-    bool without_dark; /* dark pictures left out of the single file for its size */
+    unsigned long shown; /* bit i: the i-th section of sections.def is on the page */
+    unsigned figures;    /* numbered so far */
+    bool without_dark;   /* dark pictures left out of the single file for its size */
 };
 
 /* Renders the page to the end of out. 0, or -1 with bad-template diagnostics in d. */
@@ -46,6 +47,8 @@ typedef bool section_fill(struct page *p, struct tnode *root);
 /* The line above the verdict; not in sections.def because it stands outside <main>. */
 void page_header(struct page *p, struct tnode *root);
 
+/* Whether the section stands on the page; of those that come later false. */
+bool page_shows(const struct page *p, const char *section);
 void page_not_tested(struct page *p, const char *what, const char *how);
 /* List `list` of one item: the picture of that name as a figure with its link to a table. False
  * when it was not drawn. */

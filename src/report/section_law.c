@@ -71,6 +71,42 @@ static void budget_rows(struct page *p, struct tnode *root, const struct peak_fi
     row(p, root, "Probability of an OOM in the next epoch", share(p, f->p_oom_next_epoch), NULL);
 }
 
+/* The longest length of n samples that keeps base, linear and quadratic part within the room. */
+static double frontier(const struct peak_figures *f, double n)
+{
+    double a = f->law.per_token_bytes, b = f->law.per_batch_len2_bytes;
+    double each = (f->safe_room_bytes - f->law.base_bytes) / n;
+
+    if (!(each > 0))
+        return 0;
+    double l = b > 0 ? (-a + sqrt(a * a + 4 * b * each)) / (2 * b) : each / a;
+    return isfinite(l) ? floor(l) : NAN;
+}
+
+static void frontier_rows(struct page *p, struct tnode *root, const struct run_report *r)
+{
+    const struct peak_figures *f = &r->peak;
+    struct tnode *table = NULL;
+
+    if (!f->has_law || !(f->safe_room_bytes > 0) || isnan(f->safe_at_len))
+        return;
+    for (double n = 1; n <= 64; n *= 2) {
+        double l = frontier(f, n);
+        struct tnode *r1;
+
+        if (isnan(l))
+            return;
+        if (!table) {
+            table = tnode_item(&p->arena, root, "frontier");
+            tnode_text(&p->arena, table, "seen", words_number(&p->arena, f->safe_at_len));
+        }
+        r1 = tnode_item(&p->arena, table, "points");
+        tnode_text(&p->arena, r1, "batch", words_number(&p->arena, n));
+        tnode_text(&p->arena, r1, "length", l >= 1 ? words_number(&p->arena, l) : "none fits");
+        tnode_text(&p->arena, r1, "note", l > f->safe_at_len ? "longer than any known: extrapolated" : "");
+    }
+}
+
 bool section_law(struct page *p, struct tnode *root)
 {
     const struct run_report *r = p->lead;
@@ -93,6 +129,7 @@ bool section_law(struct page *p, struct tnode *root)
         if (grows && f->has_law)
             row(p, root, "Safe budget", "none", "no batch is safe for long while memory grows");
         budget_rows(p, root, f);
+        frontier_rows(p, root, r);
     }
     if (!r || !r->has_peak || !r->peak.has_law)
         page_not_tested(p, "Memory against the batch's shape",

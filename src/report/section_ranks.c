@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "report/facts.h"
 #include "report/page.h"
 
 #include <math.h>
@@ -63,8 +64,7 @@ bool section_ranks(struct page *p, struct tnode *root)
     tnode_text(a, root, "unit", num_byte_unit_name(u.bytes));
     tnode_text(a, root, "slope_unit", num_byte_unit_name(u.slope));
     tnode_printf(a, root, "total", "%zu", an->n_ranks);
-    if (an->ranks_text)
-        page_rich(p, root, "finding", words_sentence(a, an->ranks_text));
+    page_rich(p, root, "finding", facts_ranks(a, an));
     page_figure(p, root, "figure", "ranks", "ranks", "The ranks as a table");
     qsort(order, an->n_ranks, sizeof *order, by_headroom);
     for (size_t i = 0; i < an->n_ranks && i < RANKS_SHOWN; i++)

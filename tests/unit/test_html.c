@@ -248,6 +248,73 @@ static void same_input_gives_same_page(void **state)
     case_release(&again);
 }
 
+static void every_link_within_the_page_leads_somewhere(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < CASE_COUNT; kind++) {
+        struct report_case c;
+        struct buf out = {0};
+
+        case_fill(&c, (enum case_kind)kind);
+        page_of(&out, &c, PAGE_LINKED);
+        for (const char *p = out.p; (p = strstr(p, "href=\"#")) != NULL; p++) {
+            char id[64];
+            snprintf(id, sizeof id, "id=\"%.*s\"", (int)strcspn(p + 7, "\""), p + 7);
+            if (!strstr(out.p, id))
+                fail_msg("%s: no %s", case_names[kind], id);
+        }
+        buf_release(&out);
+        case_release(&c);
+    }
+}
+
+static void with_ranks_the_tests_are_an_appendix_that_follows_them(void **state)
+{
+    (void)state;
+    struct report_case c;
+    struct buf out = {0};
+
+    case_fill(&c, CASE_RANKS);
+    page_of(&out, &c, PAGE_LINKED);
+    const char *ranks = strstr(out.p, "id=\"ranks-title\""), *appendix = strstr(out.p, "id=\"appendix\"");
+    assert_true(ranks && appendix && strstr(out.p, "id=\"why-title\"") > appendix && ranks < appendix);
+    buf_release(&out);
+    case_release(&c);
+    case_fill(&c, CASE_OK);
+    page_of(&out, &c, PAGE_LINKED);
+    assert_null(strstr(out.p, "id=\"appendix\""));
+    buf_release(&out);
+    case_release(&c);
+}
+
+static void the_frontier_meets_the_room_at_each_batch_size(void **state)
+{
+    (void)state;
+    struct report_case c;
+    struct buf out = {0};
+
+    case_fill(&c, CASE_PEAK);
+    struct peak_figures *f = &c.analysis.runs[c.analysis.lead].peak;
+    f->law.base_bytes = 10 * CASE_GIB;
+    f->law.per_token_bytes = CASE_MIB;
+    f->law.per_batch_len2_bytes = CASE_MIB / 1000;
+    f->safe_at_len = 2000;
+    f->safe_room_bytes =
+        10 * CASE_GIB + 8 * (1000 + 1000) * CASE_MIB; /* 1000^2 / 1000 is the quadratic part */
+    page_of(&out, &c, PAGE_LINKED);
+    const char *table = strstr(out.p, "id=\"frontier\"");
+    assert_non_null(table);
+    assert_non_null(strstr(
+        table, "<th scope=\"row\" class=\"n\">8</th><td class=\"n\">1000</td><td class=\"mut\"></td>"));
+    assert_non_null(strstr(table, "class=\"n\">1</th><td class=\"n\">3531</td><td class=\"mut\">longer"));
+    buf_clear(&out);
+    f->safe_room_bytes = 0;
+    page_of(&out, &c, PAGE_LINKED);
+    assert_null(strstr(out.p, "id=\"frontier\""));
+    buf_release(&out);
+    case_release(&c);
+}
+
 static void bounds_are_those_of_the_tables(void **state)
 {
     (void)state;
@@ -275,6 +342,9 @@ int main(void)
         cmocka_unit_test(a_section_without_data_is_named_as_not_tested),
         cmocka_unit_test(the_title_says_it_all),
         cmocka_unit_test(same_input_gives_same_page),
+        cmocka_unit_test(every_link_within_the_page_leads_somewhere),
+        cmocka_unit_test(with_ranks_the_tests_are_an_appendix_that_follows_them),
+        cmocka_unit_test(the_frontier_meets_the_room_at_each_batch_size),
         cmocka_unit_test(bounds_are_those_of_the_tables),
     };
 
