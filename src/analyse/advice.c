@@ -1,4 +1,4 @@
-/* Fixes, ordered by what the figures say; counterfactual; next run. */
+/* Fixes, ordered by what the figures say; counterfactual. */
 #include "analyse/advice.h"
 
 #include "analyse/say.h"
@@ -25,6 +25,10 @@ static void add(struct list *l, const char *text, enum effort effort, double sav
 
 static const char *verify_leak =
     "Verify with a run of 200 steps: allocated memory after the step must stay flat.";
+static const char *verify_eval =
+    "Verify with three evaluation passes: allocated memory must come back to the same level after each.";
+static const char *verify_epoch =
+    "Verify with three short epochs: allocated memory must come back to the same level after each.";
 
 static void host_leak(struct run_ctx *c, struct list *l)
 {
@@ -57,7 +61,7 @@ static void leak_fix(struct run_ctx *c, struct list *l, enum subtype sub)
                 a,
                 "Drop the evaluation's outputs when a pass ends: keep no predictions, logits or metric state "
                 "on the device across passes (move them with .cpu() or reset the metric); %s. %s",
-                gain, verify_leak),
+                gain, verify_eval),
             EFFORT_ONE_LINE, rise);
         break;
     case SUB_EPOCH:
@@ -65,7 +69,7 @@ static void leak_fix(struct run_ctx *c, struct list *l, enum subtype sub)
             arena_printf(a,
                          "Look at what the end of an epoch keeps: model snapshots, histories of outputs, a "
                          "data loader or iterator built anew; release it or move it to the host; %s. %s",
-                         gain, verify_leak),
+                         gain, verify_epoch),
             EFFORT_ONE_LINE, rise);
         break;
     case SUB_PERIODIC:
@@ -377,54 +381,6 @@ static const char *counterfactual(struct run_ctx *c, const struct verdict *v)
     return NULL;
 }
 
-static const char *next_run(struct run_ctx *c, const struct verdict *v)
-{
-    const struct frame *f = c->f;
-    const struct track *t = &f->train;
-    if (t->n == 0 && f->fail)
-        return "Log 50 steps with allocated_bytes, peak_bytes and the batch's shape from the start: the "
-               "message alone shows the moment, not the way to it.";
-    if (!t->v[F_ALLOCATED])
-        return "Log allocated_bytes at the end of each step (torch.cuda.memory_allocated()): it separates "
-               "growth from large batches at once.";
-    if (!c->peak.shapes_logged)
-        return "Log batch_size and max_len (or tokens) of each step: they separate large batches from "
-               "growth.";
-    if (!t->v[F_PEAK])
-        return "Log peak_bytes of each step (max_memory_allocated, reset every step): it shows what a batch "
-               "needs.";
-    switch (v->cause) {
-    case CAUSE_LEAK:
-        if (v->subtype == SUB_HOST)
-            return "Run 500 steps with num_workers=0 and host_rss_bytes logged: if it stays flat, the "
-                   "workers hold the memory.";
-        return v->subtype == SUB_EVAL
-                   ? "Run 300 steps with evaluation off: without it allocated memory must stay flat."
-                   : "Run 200 steps at a fixed batch shape with gc.collect() after each: a remaining climb "
-                     "is held by live references.";
-    case CAUSE_PEAK:
-        return v->subtype == SUB_UNEXPLAINED
-                   ? "Log the size that varies as size_* and replay the failing batch first."
-                   : "Replay the failing batch (its batch_ids) as the first step: if the verdict holds it "
-                     "fails there.";
-    case CAUSE_EVAL:
-        return "Run one evaluation pass before training, logged with phase=eval.";
-    case CAUSE_CAPACITY:
-        return v->subtype == SUB_FRAGMENTATION ? "Repeat the run with expandable_segments:True: if it "
-                                                 "passes, fragmentation was the cause."
-               : v->subtype == SUB_EXTERNAL    ? "Repeat the run on an empty device."
-                                               : "Run 50 steps at half the batch size and log every step.";
-    case CAUSE_NONE:
-        return f->eval.n == 0
-                   ? "Log evaluation rows (phase=eval) too, and give corpus_max_len: both are untested here."
-                   : NULL;
-    default:
-        return f->fail ? "Run again with another seed and batch_ids logged: whether step or batch comes back "
-                         "separates the causes."
-                       : "Log more steps (200 or more).";
-    }
-}
-
 void advice_fill(struct run_ctx *c)
 {
     struct verdict *v = &c->out->verdict;
@@ -450,7 +406,7 @@ void advice_fill(struct run_ctx *c)
     }
     v->summary = advice_summary(c);
     v->counterfactual = counterfactual(c, v);
-    v->next_run = next_run(c, v);
+    v->next_run = advice_next_run(c);
     if (l.n == 0)
         add(&l,
             v->next_run ? v->next_run

@@ -11,4 +11,7 @@ const char *advice_summary(struct run_ctx *c);
 /* Why the cause that came second lost. */
 const char *advice_why_not(struct run_ctx *c, enum cause second);
 
+/* The cheapest run or field to log that would settle the verdict; NULL: nothing is open. */
+const char *advice_next_run(const struct run_ctx *c);
+
 #endif

@@ -137,6 +137,7 @@ static void find_carrier(struct run_ctx *c, const double *y)
         l->carrier = by == &eval ? SUB_EVAL : SUB_EPOCH;
         l->share = fmin(1, by->share);
         l->carrier_jumps = (double)by->jumps;
+        l->carrier_jump = by->jump;
         if (!growth_climbs(&l->floor) && by->jumps >= 3 && by->share < 1.15 &&
             l->floor.total_rise > l->effect && l->floor.shape != GROWTH_TEETH) {
             l->floor.shape = GROWTH_STAIRS;
@@ -270,7 +271,7 @@ static void figures(struct run_ctx *c)
     o->slope_low = steps ? l->low : NAN;
     o->slope_high = steps ? l->high : NAN;
     o->onset_step = growth_climbs(g) ? logged_step(f, g->onset) : NAN;
-    o->share_of_growth = l->share;
+    o->share_of_growth = growth_climbs(g) && !l->doubted ? l->share : NAN;
     o->retained_bytes = l->rise;
     o->minimum_detectable_bytes_per_step = steps ? g->least_slope : NAN;
     o->column = l->column;
@@ -420,6 +421,7 @@ void rule_leak(struct run_ctx *c)
     l->column = f->floor_field;
     l->period = l->closure = l->latest = l->size_tau = NAN;
     l->ahead = (struct ahead){NAN, NAN, NAN};
+    l->carrier_jump = NAN;
     l->carrier = SUB_STEP;
     l->p = 0.02;
     l->effect = fmax(32 * MIB, isfinite(f->capacity) ? 0.002 * f->capacity : 0);

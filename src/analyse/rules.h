@@ -33,6 +33,7 @@ struct found_leak {
     enum subtype carrier;
     double period;           /* [step] of SUB_PERIODIC, else NAN */
     double carrier_jumps;    /* boundaries that carried it */
+    double carrier_jump;     /* [B] at a typical one; NAN */
     double share;            /* of the rise that the carrier explains */
     double rise;             /* [B] retained at the end */
     double slope, low, high; /* [B/step] average over what climbs */

@@ -31,6 +31,17 @@ static const char *column_of(enum field column)
     }
 }
 
+/* ", 98 % of it at epoch boundaries (about 1.2 GiB each)," */
+static const char *at_boundaries(struct run_ctx *c, enum subtype sub)
+{
+    struct arena *a = c->arena;
+    const struct found_leak *l = &c->leak;
+    return arena_printf(
+        a, ", %s of it %s%s,", say_percent(a, l->share),
+        sub == SUB_EPOCH ? "at epoch boundaries" : "across evaluation passes",
+        l->carrier_jump > 0 ? arena_printf(a, " (about %s each)", say_bytes(a, l->carrier_jump)) : "");
+}
+
 static const char *leak(struct run_ctx *c, enum subtype sub)
 {
     struct arena *a = c->arena;
@@ -45,12 +56,13 @@ static const char *leak(struct run_ctx *c, enum subtype sub)
             f->killed ? arena_printf(a, ", and was killed %s", at_step(c)) : "");
     const char *per = f->axis == AXIS_STEP ? "/step" : f->axis == AXIS_TIME ? "/s" : "/row";
     double span = l->floor.x_last - fmax(l->floor.onset, l->floor.x_first) + 1;
-    const char *how =
-        sub == SUB_EPOCH  ? arena_printf(a, ", %s of it at epoch boundaries,", say_percent(a, l->share))
-        : sub == SUB_EVAL ? arena_printf(a, ", %s of it across evaluation passes,", say_percent(a, l->share))
-        : sub == SUB_PERIODIC ? arena_printf(a, ", every %s steps,", say_count(a, l->period))
-        : sub == SUB_BATCH    ? ", in proportion to the batch's size,"
-                              : "";
+    const char *how = sub == SUB_EPOCH || sub == SUB_EVAL ? at_boundaries(c, sub)
+                      : sub == SUB_PERIODIC ? arena_printf(a, ", every %s steps,", say_count(a, l->period))
+                      : sub == SUB_BATCH    ? ", in proportion to the batch's size,"
+                      : l->floor.teeth >= 2 && !l->floor.teeth_at_restarts && l->floor.tooth > 0
+                          ? arena_printf(a, ", falling back %s %s,", say_count(a, (double)l->floor.teeth - 1),
+                                         say_plural((double)l->floor.teeth - 1, "time", "times"))
+                          : "";
     const char *end;
     if (f->fail)
         end = arena_printf(a, "and met the %s limit %s", say_bytes(a, f->capacity), at_step(c));
@@ -62,6 +74,10 @@ static const char *leak(struct run_ctx *c, enum subtype sub)
         end = arena_printf(a, "(%s in all), and would meet the %s limit %s after the last row (%s to %s)",
                            say_bytes(a, l->rise), say_bytes(a, f->capacity), say_seconds(a, l->ahead.mid),
                            say_seconds(a, l->ahead.low), say_seconds(a, l->ahead.high));
+    else if (f->axis == AXIS_STEP && isfinite(l->latest))
+        end = arena_printf(a, "(%s in all), and would fill the %s by step %s at the latest",
+                           say_bytes(a, l->rise), say_bytes(a, f->capacity),
+                           say_count(a, frame_step(f, l->latest)));
     else
         end = arena_printf(a, "(%s in all)", say_bytes(a, l->rise));
     return arena_printf(a, "%s grew %s%s over %s %s%s%s %s.", column_of(l->column),
