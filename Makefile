@@ -134,7 +134,7 @@ score: $(PROG) ## SEED=N COUNT=N: confusion matrix over generated, labelled runs
 	@rm -rf $(BUILD)/score
 	@$(PYTHON) tests/score/generate.py --seed $(SEED) --count $(COUNT) $(BUILD)/score
 	@$(PYTHON) tests/score/score.py $(BUILD)/score $(PROG) $(SCORE)
-bench: $(PROG) ## speed against wc, json.loads and pandas (BENCH="--steps N --rounds N")
+bench: $(PROG) $(LIB) ## speed against wc, json.loads and pandas (BENCH="--steps N --rounds N")
 	$(PYTHON) tests/bench/bench.py --program $(PROG) --work $(BUILD)/bench $(BENCH)
 
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -9,10 +9,11 @@
 #endif
 
 /* A packed block. Whole numbers are min + an offset of `width` little-endian
- * bytes; the offset with all bits set is "missing". Where a value is no whole
- * number below 2^53 the block keeps the doubles as they are (raw). */
+ * bytes; the offset with all bits set is "missing". Decimal fractions, as logs round them, are
+ * such numbers divided by a power of ten, if that gives each double exactly. Where there
+ * is another value the block keeps the doubles as they are (raw). */
 struct block {
-    double min;
+    double min, scale;   /* scale: the power of ten, 1 for whole numbers */
     unsigned char width; /* 0: all rows are min, or all missing when min is NAN */
     bool raw;
     unsigned char *data; /* rows * width [B]; NULL when width is 0 */
@@ -142,10 +143,11 @@ static bool find_range_quick(struct range *r, const double *v, size_t n)
 #endif
 }
 
-static void find_range(struct range *r, const double *v, size_t n)
+/* True when it was the quick way. */
+static bool find_range(struct range *r, const double *v, size_t n)
 {
     if (n % 2 == 0 && find_range_quick(r, v, n))
-        return;
+        return true;
     *r = (struct range){INFINITY, -INFINITY, true, false};
     for (size_t i = 0; i < n; i++) {
         double x = v[i];
@@ -157,10 +159,11 @@ static void find_range(struct range *r, const double *v, size_t n)
         r->max = x > r->max ? x : r->max;
         r->all_whole = whole(x);
         if (!r->all_whole)
-            return; /* the doubles are kept: nothing else needs to be known */
+            return false; /* the doubles are kept: nothing else needs to be known */
     }
     /* Offsets must be exact as doubles too. */
     r->all_whole = !(r->max - r->min >= 9007199254740992.0);
+    return false;
 }
 
 /* Bytes needed for offsets up to `range` with one more code kept free for "missing". */
@@ -233,16 +236,47 @@ static void encode(struct column_store *s, struct block *b, const double *v, siz
         put_code(p, isnan(v[i]) ? missing : (uint64_t)(int64_t)(v[i] - b->min));
 }
 
+/* The values times a power of ten, up to 10^6, into out, when all are whole then and come back from
+ * there exactly: that power; else 0. None of them is negative or large. */
+static double find_decimals(double *out, const double *v, size_t n)
+{
+    size_t i = 0;
+    for (double scale = 10; scale <= 1e6; scale *= 10) {
+        for (i = 0; i < n; i++) {
+            out[i] = (v[i] * scale + ROUNDER) - ROUNDER;
+            if (!(out[i] / scale == v[i]) && !isnan(v[i]))
+                break;
+        }
+        if (i == n)
+            return scale;
+    }
+    return 0;
+}
+
+static void keep_raw(struct column_store *s, struct block *b, const double *v, size_t n)
+{
+    b->raw = true;
+    b->width = sizeof(double);
+    b->data = store(s, n * sizeof(double));
+    memcpy(b->data, v, n * sizeof(double));
+}
+
 static void pack(struct column *c, const double *v, size_t n)
 {
     struct range r;
-    find_range(&r, v, n);
-    struct block b = {.min = r.min <= r.max ? r.min : NAN};
+    double scaled[COLUMN_BLOCK];
+    struct block b = {.scale = 1};
+    if (find_range(&r, v, n) && !r.all_whole && r.max < ROUNDER_MAX / 1e6) {
+        double scale = find_decimals(scaled, v, n);
+        if (scale > 0) {
+            b.scale = scale;
+            v = scaled;
+            find_range(&r, v, n);
+        }
+    }
+    b.min = r.min <= r.max ? r.min : NAN;
     if (!r.all_whole && r.min <= r.max) {
-        b.raw = true;
-        b.width = sizeof(double);
-        b.data = store(c->store, n * sizeof(double));
-        memcpy(b.data, v, n * sizeof(double));
+        keep_raw(c->store, &b, v, n);
     } else if (r.min <= r.max && (r.max > r.min || r.any_missing)) {
         b.width = width_for((uint64_t)(r.max - r.min));
         encode(c->store, &b, v, n, &r);
@@ -263,7 +297,7 @@ static void unpack(const struct block *b, size_t first, size_t n, double *out)
     }
     if (!b->width) {
         for (size_t i = 0; i < n; i++)
-            out[i] = b->min;
+            out[i] = b->min / b->scale;
         return;
     }
     uint64_t missing = missing_code(b->width);
@@ -272,6 +306,8 @@ static void unpack(const struct block *b, size_t first, size_t n, double *out)
         uint64_t code = get_code(p) & missing;
         out[i] = code == missing ? NAN : b->min + (double)code;
     }
+    for (size_t i = 0; i < n && b->scale > 1; i++)
+        out[i] /= b->scale;
 }
 
 /* Takes a short last block back into the stage, so that appending may go on. */

@@ -285,8 +285,8 @@ static int deliver_cells(struct csv *c, uint64_t line, size_t n)
     return c->h->row(c->h->ctx, &row);
 }
 
-/* Hands on the rows that wait, as a batch or one by one; end: of the text that they are in. */
-static int flush(struct csv *c, const char *end)
+/* Hands on the rows that wait, as a batch or one by one, which uses c->cells (*used); end: of their text. */
+static int flush(struct csv *c, const char *end, bool *used)
 {
     size_t rows, n;
     uint32_t pause;
@@ -294,6 +294,7 @@ static int flush(struct csv *c, const char *end)
     if (c->batch.n == 0 || batch_flush(&c->batch, &rows, &pause))
         return 0;
     c->pause = pause < MANY_ROWS ? pause : MANY_ROWS; /* the shape may change */
+    *used = true;
     int stop = 0;
     for (size_t i = 0; i < rows && stop == 0; i++)
         if (plain_row(c, c->batch.at[i], end, &n))
@@ -314,16 +315,18 @@ static int read_plain_rows(struct csv *c)
     for (; stop == 0 && (next = plain_row(c, p, end, &n)) != NULL; p = next, line++) {
         if (c->pause == 0 && batch_add(&c->batch, line, p, c->cells, n))
             continue;
-        stop = flush(c, end);
-        if (stop || !plain_row(c, p, end, &n)) /* the flush used the cells */
+        bool used = false;
+        stop = flush(c, end, &used);
+        if (stop || (used && !plain_row(c, p, end, &n)))
             continue;
         if (c->pause == 0 && batch_add(&c->batch, line, p, c->cells, n))
             continue;
         c->pause -= c->pause != 0;
         stop = deliver_cells(c, line, n);
     }
+    bool used;
     if (stop == 0)
-        stop = flush(c, end);
+        stop = flush(c, end, &used);
     source_take(c->s, (size_t)(p - w.p), line - first);
     return stop;
 }

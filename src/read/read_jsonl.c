@@ -72,8 +72,9 @@ static int deliver(struct jsonl *j, const struct json_template *m, uint64_t line
     return h->row(h->ctx, &row);
 }
 
-/* Hands on the rows that wait, as a batch or one by one. 0, or what the handler returned. */
-static int flush(struct jsonl *j, const struct json_text *t, struct json_template *shape)
+/* Hands on the rows that wait, as a batch or one by one; then *matched is set: the templates' cells are those
+ * of other lines now. 0, or what the handler returned. */
+static int flush(struct jsonl *j, const struct json_text *t, struct json_template *shape, bool *matched)
 {
     size_t n;
     uint32_t pause;
@@ -81,6 +82,7 @@ static int flush(struct jsonl *j, const struct json_text *t, struct json_templat
     if (j->batch.n == 0 || batch_flush(&j->batch, &n, &pause))
         return 0;
     shape->pause = pause;
+    *matched = true;
     int stop = 0;
     for (size_t i = 0; i < n && stop == 0; i++) {
         struct json_template *m;
@@ -106,17 +108,19 @@ static int read_known_lines(struct jsonl *j, uint64_t *line)
             waiting = m;
             continue;
         }
-        stop = flush(j, &t, waiting);
+        bool matched = false;
+        stop = flush(j, &t, waiting, &matched);
         waiting = m;
-        if (stop || !json_templates_match(&j->templates, &t, p, &m))
-            continue; /* the flush used the cells */
+        if (stop || (matched && !json_templates_match(&j->templates, &t, p, &m)))
+            continue;
         if (m->pause == 0 && batch_add(&j->batch, *line, p, m->cells, m->n_cells))
             continue;
         m->pause -= m->pause != 0 && m->pause != BATCH_PAUSE_FOR_GOOD;
         stop = deliver(j, m, *line);
     }
+    bool matched;
     if (stop == 0)
-        stop = flush(j, &t, waiting);
+        stop = flush(j, &t, waiting, &matched);
     source_take(j->s, (size_t)(p - w.p), *line - first);
     return stop;
 }

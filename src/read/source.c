@@ -9,7 +9,8 @@ enum {
     SNIFF = 1024,            /* bytes that the encoding is told from */
     UTF16_CHUNK = 32 * 1024, /* bytes transcoded at a time */
     WINDOW_MIN = 4 * 1024,
-    REFILL = 8 * 1024 /* do not ask for less at a time */
+    REFILL = 8 * 1024,   /* do not ask for less at a time */
+    READ_MAX = 64 * 1024 /* nor for more: what was read stays in the processor's cache */
 };
 
 enum encoding {
@@ -203,6 +204,7 @@ static size_t fill(struct source *s, size_t keep)
         s->w = mem_grow(s->w, s->cap + SOURCE_PAD, 1);
     }
     size_t room = s->cap - s->end, added = 0;
+    room = room < READ_MAX ? room : READ_MAX;
     while (added == 0 && !s->eof) {
         size_t n;
         if (s->encoding == ENC_UTF8) {

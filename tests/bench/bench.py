@@ -44,77 +44,21 @@ def table(title, result, base):
         print(f"  {name:34}{cpu:9.3f}{wall:9.3f}{mib:8.0f}{cpu / result[base][0]:10.1f}")
 
 
-def ratio(result, ours, theirs):
-    if theirs in result:
-        print(f"  {ours} takes 1/{result[theirs][0] / result[ours][0]:.1f} of the CPU time of {theirs}")
-
-
-def build_ingest(program, work):
-    """The program without triage and report: tests/bench/ingest.c with the library beside the program."""
-    build, out = pathlib.Path(program).parent, work / "ingest"
+def build(program, work, name):
+    """tests/bench/NAME.c with the library beside the program: it without triage and report, or a part of it."""
+    beside, out = pathlib.Path(program).parent, work / name
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", f"-I{HERE.parent.parent}/src",
-                    "-o", str(out), str(HERE / "ingest.c"), str(build / "liboomreport.a"), f"@{build}/pkg.libs", "-lcsv",
-                    "-lm", "-pthread"], check=True)
+                    "-o", str(out), str(HERE / (name + ".c")), str(beside / "liboomreport.a"), f"@{beside}/pkg.libs",
+                    "-lcsv", "-lm", "-pthread"], check=True)
     return str(out)
 
 
-def large_bars(result, steps, size):
-    """Seconds are for 10^6 steps on the machine where wc -l reads 7.2 GB/s; elsewhere, and on a busy one, they are
-    taken relative to wc."""
-    pace = result["wc -l"][0] / (size / 7.2e9)
-    seconds = {name: cpu / pace * 1e6 / steps for name, (cpu, _, _) in result.items()}
-    rows = [("into columns / wc -l", result["oomreport: into columns"][0] / result["wc -l"][0], 3.5, "x"),
-            ("light report, 10^6 steps, at wc's usual pace", seconds["oomreport: light report"], 0.55, "s CPU"),
-            ("report, 10^6 steps, at wc's usual pace", seconds["oomreport: report"], 0.70, "s CPU"),
-            ("into columns / json.loads loop",
-             result["json.loads loop"][0] / result["oomreport: into columns"][0], 30, "x faster"),
-            ("memory of a report", result["oomreport: report"][2], 100 * max(1, steps / 1.5e6), "MiB")]
-    for form in ("jsonl", "csv"):
-        cpu, _, mib = result[f"oomreport --to {form}"]
-        rows += [(f"--to {form}, at wc's usual pace", size / 1e6 / (cpu / pace), 300, "MB/s"),
-                 (f"--to {form}, memory", mib, 64, "MiB")]
-    bars(f"Bars (this machine runs at 1/{pace:.1f} of its usual pace)", rows)
-
-
-def large(program, work, steps, rounds):
-    log, csv, out = work / "steps.jsonl", work / "steps.csv", str(work / "report")
-    for form, path in (("jsonl", log), ("csv", csv)):
-        if not path.exists():
-            part = path.with_suffix(".part")
-            subprocess.run([sys.executable, str(HERE / "generate.py"), form, str(steps), str(part)], check=True)
-            part.rename(path)
-    ingest = build_ingest(program, work)
-    wc, rivals, py = shutil.which("wc"), str(HERE / "rivals.py"), sys.executable
-    programs = [("wc -l", [wc, "-l", str(log)]),
-                ("oomreport: into columns", [ingest, str(log)]),
-                ("oomreport: read and triage", [program, "--dump", "verdicts", str(log)]),
-                ("oomreport --to jsonl", [program, "--to", "jsonl", str(log)]),
-                ("oomreport --to csv", [program, "--to", "csv", str(log)]),
-                ("oomreport: light report", [program, "-f", "--only", "html,json", "--plots", "light", "-o", out + "1",
-                                             str(log)]),
-                ("oomreport: report", [program, "-f", "-o", out, str(log)]),
-                ("json.loads loop", [py, rivals, "json-loop", str(log)])]
-    tables = [("wc -l", [wc, "-l", str(csv)]), ("oomreport: into columns", [ingest, str(csv)]),
-              ("oomreport: read and triage", [program, "--dump", "verdicts", str(csv)])]
-    if has("matplotlib"):
-        programs.append(("json.loads loop + matplotlib", [py, rivals, "json-plot", str(log), str(work / "plot.png")]))
-    else:
-        print(f"matplotlib: missing under {py}")
-    if has("pandas"):
-        programs.append(("pandas.read_json", [py, rivals, "pandas-json", str(log)]))
-        tables.append(("pandas.read_csv, 8 columns", [py, rivals, "pandas-csv", str(csv)]))
-    else:
-        print(f"pandas: missing under {py}")
-    result = interleaved(rounds, programs)
-    table(f"JSON lines: {steps} steps, {log.stat().st_size / 1e6:.0f} MB; medians of {rounds}", result, "wc -l")
-    ratio(result, "oomreport: read and triage", "json.loads loop")
-    ratio(result, "oomreport: read and triage", "pandas.read_json")
-    ratio(result, "oomreport: report", "json.loads loop + matplotlib")
-    large_bars(result, steps, log.stat().st_size)
-    result = interleaved(rounds, tables)
-    table(f"CSV: {steps} rows, 34 columns, {csv.stat().st_size / 1e6:.0f} MB; medians of {rounds}", result, "wc -l")
-    bars("Bars", [("CSV into columns / wc -l", result["oomreport: into columns"][0] / result["wc -l"][0], 6, "x")])
-    ratio(result, "oomreport: into columns", "pandas.read_csv, 8 columns")
+def made(path, form, steps):
+    if not path.exists():
+        part = path.with_suffix(".part")
+        subprocess.run([sys.executable, str(HERE / "generate.py"), form, str(steps), str(part)], check=True)
+        part.rename(path)
+    return path
 
 
 def bars(title, rows):
@@ -125,18 +69,113 @@ def bars(title, rows):
         print(f"  {what:58}{measured:9.2f}  bar {limit:7.2f} {unit:10} {'holds' if holds else 'DOES NOT HOLD'}")
 
 
+def ratio(result, ours, theirs):
+    return result[theirs][0] / result[ours][0]
+
+
+def json_lines(program, work, steps, rounds):
+    """Reading into columns, converting and reporting, against wc, json.loads, pandas and matplotlib."""
+    log, mixed, out = made(work / "steps.jsonl", "jsonl", steps), made(work / "mixed.jsonl", "mixed", steps), str(work / "report")
+    gz = work / "steps.jsonl.gz"
+    if not gz.exists():
+        with open(work / "steps.part", "wb") as to:
+            subprocess.run(["gzip", "-6", "-c", str(log)], stdout=to, check=True)
+        (work / "steps.part").rename(gz)
+    ingest, wc, rivals, py = build(program, work, "ingest"), shutil.which("wc"), str(HERE / "rivals.py"), sys.executable
+    programs = [("wc -l", [wc, "-l", str(log)]),
+                ("into columns", [ingest, str(log)]),
+                ("wc -l, two sets of keys", [wc, "-l", str(mixed)]),
+                ("into columns, two sets of keys", [ingest, str(mixed)]),
+                ("gzip -dc", [shutil.which("gzip"), "-dc", str(gz)]),
+                ("into columns, gz", [ingest, str(gz)]),
+                ("read and triage", [program, "--dump", "verdicts", str(log)]),
+                ("--to jsonl", [program, "--to", "jsonl", str(log)]),
+                ("--to csv", [program, "--to", "csv", str(log)]),
+                ("light report", [program, "-f", "--only", "html,json", "--plots", "light", "-o", out + "1", str(log)]),
+                ("report", [program, "-f", "-o", out, str(log)]),
+                ("json.loads loop", [py, rivals, "json-loop", str(log)])]
+    for module, name, what in (("matplotlib", "json.loads loop + matplotlib", "json-plot"),
+                               ("pandas", "pandas.read_json", "pandas-json"),
+                               ("pandas, matplotlib", "pandas + matplotlib", "pandas-plot")):
+        if has(module):
+            programs.append((name, [py, rivals, what, str(log), str(work / "plot.png")]))
+        else:
+            print(f"{module}: missing under {py}")
+    result = interleaved(rounds, programs)
+    size = log.stat().st_size
+    table(f"JSON lines: {steps} steps, {size / 1e6:.0f} MB; medians of {rounds}", result, "wc -l")
+    # seconds are for 10^6 steps on a machine where wc -l reads 7.2 GB/s; a slower, or busy, one is allowed for
+    pace = result["wc -l"][0] / (size / 7.2e9)
+    seconds = {name: cpu / pace * 1e6 / steps for name, (cpu, _, _) in result.items()}
+    kept = float(subprocess.run([ingest, str(log)], capture_output=True, check=True).stdout.split()[2])
+    per_byte = result["into columns"][0] / size
+    rows = [("into columns / wc -l", 1 / ratio(result, "into columns", "wc -l"), 3.5, "x"),
+            ("into columns against json.loads", ratio(result, "into columns", "json.loads loop"), 30, "x faster"),
+            ("two sets of keys in turn / one, by the byte",
+             result["into columns, two sets of keys"][0] / mixed.stat().st_size / per_byte, 2, "x"),
+            ("gz into columns / gzip -dc", 1 / ratio(result, "into columns, gz", "gzip -dc"), 1, "x"),
+            ("light report, 10^6 steps, at wc's usual pace", seconds["light report"], 0.55, "s CPU"),
+            ("report, 10^6 steps, at wc's usual pace", seconds["report"], 0.70, "s CPU"),
+            ("kept of a step", kept, 48, "bytes"),
+            ("memory of a report", result["report"][2], 100 * max(1, steps / 1.5e6), "MiB")]
+    for name in ("json.loads loop + matplotlib", "pandas + matplotlib"):
+        if name in result:
+            rows.append((f"report against {name}", ratio(result, "report", name), 40 if "pandas" in name else 10, "x faster"))
+    for form in ("jsonl", "csv"):
+        cpu, _, mib = result[f"--to {form}"]
+        rows += [(f"--to {form}", size / 1e6 / cpu, 300, "MB/s"), (f"--to {form}, memory", mib, 64, "MiB")]
+    bars(f"Bars (this machine ran at 1/{pace:.1f} of its usual pace)", rows)
+
+
+def csv_table(program, work, steps, rounds):
+    log, ingest, wc = made(work / "steps.csv", "csv", steps), build(program, work, "ingest"), shutil.which("wc")
+    programs = [("wc -l", [wc, "-l", str(log)]), ("into columns", [ingest, str(log)]),
+                ("read and triage", [program, "--dump", "verdicts", str(log)])]
+    if has("pandas"):
+        programs.append(("pandas.read_csv, 8 columns", [sys.executable, str(HERE / "rivals.py"), "pandas-csv", str(log)]))
+    result = interleaved(rounds, programs)
+    table(f"CSV: {steps} rows, 34 columns, {log.stat().st_size / 1e6:.0f} MB; medians of {rounds}", result, "wc -l")
+    rows = [("into columns / wc -l", 1 / ratio(result, "into columns", "wc -l"), 6, "x")]
+    if has("pandas"):
+        rows.append(("into columns against pandas.read_csv, 8 columns",
+                     ratio(result, "into columns", "pandas.read_csv, 8 columns"), 6, "x faster"))
+    bars("Bars", rows)
+
+
+def ranks(program, work, rounds):
+    """64 files under 256 names in one call, on one thread and on two."""
+    folder = work / "ranks"
+    folder.mkdir(exist_ok=True)
+    text = made(work / "rank.jsonl", "jsonl", 10000).read_text(encoding="ascii").replace('"seed":1,"rank":0,', "")
+    for i in range(256):
+        path, source = folder / f"run_rank{i}.jsonl", folder / f"run_rank{i % 64}.jsonl"
+        if path.exists():
+            continue
+        if i < 64:
+            path.write_text(text.replace('"run":"bench"', f'"run":"bench","host":"h{i}"'), encoding="ascii")
+        else:
+            os.link(source, path)
+    command = [program, "--dump", "verdicts", str(folder)]
+    result = interleaved(rounds, [("-j 1", command + ["-j", "1"]), ("-j 2", command + ["-j", "2"])])
+    table(f"256 ranks of 10000 steps, {len(text) * 256 / 1e6:.0f} MB; medians of {rounds}", result, "-j 1")
+    bars("Bars (wall time only tells where the other processor is free)",
+         [("CPU time of two threads / one", 1 / ratio(result, "-j 2", "-j 1"), 1.1, "x"),
+          ("wall time of two threads", result["-j 1"][1] / result["-j 2"][1], 1.7, "x faster"),
+          ("memory by the step, all of the program", result["-j 2"][2] * 1048576 / 2.56e6, 64, "bytes")])
+
+
 def small(program, work, rounds):
     """A run of 300 steps against its bars; waiting for the disk is no CPU time."""
     log, out = work / "small.jsonl", str(work / "small")
     subprocess.run([sys.executable, str(HERE / "generate.py"), "jsonl", "300", str(log)], check=True)
-    bars = {"--only html,json --plots light": 0.100, "everything": 0.250}
     result = interleaved(max(rounds, 9), [
-        ("--only html,json --plots light", [program, "-f", "--only", "html,json", "--plots", "light", "-o", out, str(log)]),
+        ("light", [program, "-f", "--only", "html,json", "--plots", "light", "-o", out, str(log)]),
         ("everything", [program, "-f", "-o", out + "2", str(log)])])
-    print("\nA run of 300 steps")
-    for name, (cpu, wall, _) in result.items():
-        says = "holds" if cpu <= bars[name] else "DOES NOT HOLD"
-        print(f"  {name:34}{1000 * cpu:7.0f} ms CPU {1000 * wall:7.0f} ms wall   bar {1000 * bars[name]:.0f} ms CPU: {says}")
+    pixels = float(subprocess.run([build(program, work, "reduce")], capture_output=True, check=True).stdout)
+    bars("A run of 300 steps, and drawing", [
+        ("--only html,json --plots light", 1000 * result["light"][0], 100, "ms CPU"),
+        ("everything", 1000 * result["everything"][0], 250, "ms CPU"),
+        ("10^7 points reduced to pixels", pixels, 25, "ms CPU")])
 
 
 def main():
@@ -150,7 +189,9 @@ def main():
     args.work.mkdir(parents=True, exist_ok=True)
     program = os.path.abspath(args.program)
     small(program, args.work, args.rounds)
-    large(program, args.work, args.steps, args.rounds)
+    csv_table(program, args.work, args.steps, args.rounds)
+    ranks(program, args.work, args.rounds)
+    json_lines(program, args.work, args.steps, args.rounds)
 
 
 main()

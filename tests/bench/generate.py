@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""generate.py jsonl|csv STEPS FILE: a seeded step log in the shape of real ones (about 360 B a
-JSON line with eight batch ids; 34 CSV columns as a logger with many metrics writes them)."""
+"""generate.py jsonl|mixed|csv STEPS FILE: a seeded step log in the shape of real ones (about 360 B a JSON line
+with eight batch ids; mixed: in turn with lines of evaluation, which have other keys; 34 CSV columns as a logger
+with many metrics writes them)."""
 import random
 import sys
 
@@ -34,6 +35,17 @@ def write_jsonl(n, out):
                                       s["reserved_bytes"], s["batch_size"], s["max_len"], s["tokens"], ids, s["loss"]))
 
 
+def write_mixed(n, out):
+    out.write('{"oomlog":1,"run":"bench","seed":1,"rank":0,"capacity_bytes":%d}\n' % CAPACITY)
+    for s in steps(n // 2):
+        out.write('{"step":%d,"epoch":%r,"phase":"train","time":%r,"allocated_bytes":%d,"peak_bytes":%d,"batch_size":%d,'
+                  '"max_len":%d,"loss":%r,"lr":0.0003}\n' % (s["step"], s["epoch"], s["time"], s["allocated_bytes"],
+                                                            s["peak_bytes"], s["batch_size"], s["max_len"], s["loss"]))
+        out.write('{"step":%d,"phase":"eval","eval_loss":%r,"time":%r,"reserved_bytes":%d,"allocated_bytes":%d,'
+                  '"max_len":%d}\n' % (s["step"], s["loss"], s["time"], s["reserved_bytes"], s["allocated_bytes"],
+                                       s["max_len"]))
+
+
 def write_csv(n, out):
     fields = ["step", "epoch", "time", "allocated_bytes", "peak_bytes", "reserved_bytes", "batch_size", "max_len",
               "tokens", "phase"]
@@ -48,7 +60,7 @@ def write_csv(n, out):
 def main():
     form, n, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     with open(path, "w", encoding="ascii", newline="\n") as out:
-        {"jsonl": write_jsonl, "csv": write_csv}[form](n, out)
+        {"jsonl": write_jsonl, "mixed": write_mixed, "csv": write_csv}[form](n, out)
 
 
 main()

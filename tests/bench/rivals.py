@@ -36,6 +36,9 @@ def plot(columns, png):
         axes.plot(columns["step"], columns[name], label=name)
     axes.legend()
     figure.savefig(png)
+    figure, axes = pyplot.subplots(figsize=(16, 6))
+    axes.scatter(columns["max_len"], columns["peak_bytes"], s=1)
+    figure.savefig(png)
 
 
 def main():

@@ -57,6 +57,12 @@ static double huge_value(size_t i, uint64_t r)
     return (double)(r >> 11) * (r & 1 ? 1 : -1);
 }
 
+static double decimal(size_t i, uint64_t r)
+{
+    static const double scale[] = {10, 1000, 1e6, 1e7};
+    return i % 17 == 0 && i / 4096 % 2 ? NAN : (double)(r % 100000000) / scale[i / 4096 % 4];
+}
+
 static double fraction(size_t i, uint64_t r)
 {
     return i % 5000 < 4200 ? (double)(r % 1000) / 7 : (double)(r % 3);
@@ -79,6 +85,7 @@ static void columns_give_back_what_went_in(void **state)
     check_round_trip(whole_value, 20001);
     check_round_trip(huge_value, 9000);
     check_round_trip(fraction, 12288);
+    check_round_trip(decimal, 32768);
     check_round_trip(sparse, 10000);
     check_round_trip(odd, 50000);
     check_round_trip(whole_value, 1);
