@@ -213,6 +213,7 @@ static const struct event *find_end(struct frame *f)
 {
     const struct series *s = f->s;
     const struct event *end = NULL;
+    f->survived = s->n_ooms_lost;
     for (size_t i = 0; i < s->n_events; i++) {
         const struct event *e = &s->events[i];
         if (e->kind == EVENT_RESUME)

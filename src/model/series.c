@@ -343,6 +343,8 @@ void series_event(struct series *s, enum event_kind kind, const struct record *r
                   const struct process_use *processes, size_t n)
 {
     merge_meta(s, r);
+    if (s->n_events == SERIES_EVENTS_MAX)
+        s->n_ooms_lost += s->events[--s->n_events].kind == EVENT_OOM;
     if (s->n_events == s->cap_events) {
         s->cap_events = s->cap_events ? s->cap_events * 2 : 4;
         s->events = mem_grow(s->events, s->cap_events, sizeof *s->events);

@@ -17,6 +17,10 @@ enum {
     PHASE_EVAL = 1
 };
 
+enum {
+    SERIES_EVENTS_MAX = 65536
+};
+
 enum event_kind {
     EVENT_OOM,
     EVENT_END,
@@ -93,8 +97,9 @@ struct series {
     struct kept_ids *kept; /* n_kept; valid after series_seal */
     size_t n_kept;
 
-    struct event *events; /* n_events, in order */
+    struct event *events; /* n_events, in order; of more than SERIES_EVENTS_MAX the last one is kept too */
     size_t n_events;
+    size_t n_ooms_lost;             /* out-of-memory events that had no room */
     struct checkpoint *checkpoints; /* n_checkpoints, in order */
     size_t n_checkpoints;
 

@@ -185,6 +185,22 @@ static void ids_are_kept_for_the_largest_and_the_last_batches(void **state)
     series_free(s);
 }
 
+static void of_events_without_end_the_last_one_is_kept_and_the_rest_counted(void **state)
+{
+    (void)state;
+    struct series *s = series_new();
+    struct record r = {0};
+    for (uint64_t i = 1; i <= SERIES_EVENTS_MAX + 10; i++) {
+        record_set_u(&r, F_STEP, i);
+        series_event(s, EVENT_OOM, &r, NULL, 0);
+    }
+    assert_int_equal(s->n_events, SERIES_EVENTS_MAX);
+    assert_int_equal(s->n_ooms_lost, 10);
+    assert_int_equal(s->events[SERIES_EVENTS_MAX - 1].rec.v[F_STEP].u, SERIES_EVENTS_MAX + 10);
+    assert_int_equal(s->events[0].rec.v[F_STEP].u, 1);
+    series_free(s);
+}
+
 static void events_own_their_texts_and_know_their_row(void **state)
 {
     (void)state;
@@ -227,6 +243,7 @@ int main(void)
         cmocka_unit_test(phases_without_end_are_other_phases),
         cmocka_unit_test(ids_are_kept_for_the_largest_and_the_last_batches),
         cmocka_unit_test(events_own_their_texts_and_know_their_row),
+        cmocka_unit_test(of_events_without_end_the_last_one_is_kept_and_the_rest_counted),
         cmocka_unit_test(names_of_the_contract_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
