@@ -44,8 +44,9 @@ bool num_nearest(double *out, uint64_t mantissa, int64_t exponent)
     }
     int top = (int)(p.high >> 63), shift = top + SPARE_BITS;
     uint64_t m = p.high >> shift;
-    /* floor(exponent * log2(10)) by a multiplication that is exact in the range of the table */
-    int64_t e = (217706 * exponent >> 16) + 63 + top - zeros + EXPONENT_BIAS;
+    /* floor(exponent * log2(10)) by a multiplication that is exact in the range of the table; the shift is
+     * of a number that is not negative */
+    int64_t e = ((217706 * ((int64_t)exponent + 65536)) >> 16) - 217706 + 63 + top - zeros + EXPONENT_BIAS;
     /* The middle between two doubles goes to the even one. Only small powers divide a mantissa of 64 bits. */
     if (p.low <= 1 && exponent >= -4 && exponent <= 23 && (m & 3) == 1 && m << shift == p.high)
         m &= ~(uint64_t)1;

@@ -73,5 +73,7 @@ void lane_flush(struct lane *l);
 /* True when `from`, an event of another log, is the out-of-memory error that s ended with: what s lacks of it
  * is added. */
 bool lane_same_oom(struct series *s, const struct event *from);
+/* The same of a slot of s's own log that another line tells again. */
+bool lane_event_again(struct series *s, const struct lane_slot *slot);
 
 #endif
