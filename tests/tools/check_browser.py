@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""check_browser.py --program PROG --work DIR: the demo's report in headless Chromium, under the
-policies of real viewers. Leaves screenshots in DIR. Last line: "N passed, N failed"."""
+"""check_browser.py --program PROG --work DIR: reports of the demo, of one run, of 64 ranks and of a snapshot
+in headless Chromium, under the policies of real viewers. Leaves screenshots in DIR. Last line: "N passed, N failed"."""
 import argparse
 import functools
 import html.parser
 import http.server
+import json
 import os
 import pathlib
 import re
@@ -92,15 +93,15 @@ class Server:
 
 
 class Checker:
-    def __init__(self, browser, report, work):
-        self.browser, self.report, self.work = browser, report, work
+    def __init__(self, browser, work):
+        self.browser, self.work, self.report, self.of = browser, work, None, ""
         self.passed = self.failed = 0
 
     def check(self, name, problems):
         problems = list(problems)
         if problems:
             self.failed += 1
-            print(f"FAILED: {name}")
+            print(f"FAILED: {self.of}: {name}")
             for p in problems[:8]:
                 print(f"  {p}")
         else:
@@ -164,11 +165,18 @@ class Checker:
                 self.check(f"{name}: pictures are shown", self.pictures())
                 if dark:
                     self.check(f"{name}: dark", self.dark())
-                self.browser.screenshot(self.work / f"index-{width}{'-dark' if dark else ''}.png")
+                self.browser.screenshot(self.work / f"{self.of}-{width}{'-dark' if dark else ''}.png")
             pdf = self.browser.pdf()
             self.check(f"index.html, {what}: prints", [] if pdf.startswith(b"%PDF") else ["no PDF"])
         finally:
             server.close()
+
+    def before_appendix(self):
+        """With many ranks three screens say what there is to say."""
+        self.browser.open((self.report / "index.html").resolve().as_uri(), 1280, 720)
+        tops = [self.browser.box(node)[1] for node in self.browser.nodes("#appendix")]
+        self.check("the appendix begins within three screens", [f"it begins at {t:.0f} px" for t in tops if t > 3 * 720] +
+                   ([] if tops else ["there is none"]))
 
     def without_assets(self):
         server = Server(self.report, "sandbox;", only_html=True)
@@ -192,7 +200,7 @@ class Checker:
         self.check("oomreport.html alone: asks for nothing else", other)
         self.check("oomreport.html alone: the verdict is on the first screen", self.first_screen(720))
         self.check("oomreport.html alone: pictures are shown", self.pictures())
-        self.browser.screenshot(self.work / "oomreport.png")
+        self.browser.screenshot(self.work / f"{self.of}-single.png")
         self.browser.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
                           uploadThroughput=-1)
 
@@ -244,6 +252,23 @@ class Checker:
         self.check("sizes", problems)
 
 
+def ranks(folder, n=64, steps=200):
+    """A job of which one rank grows until it fails; the others stop with it."""
+    folder.mkdir()
+    for rank in range(n):
+        rows = [{"oomlog": 1, "run": "pretrain", "seed": 1, "rank": rank, "world_size": n, "device": "NVIDIA H100 80GB HBM3",
+                 "capacity_bytes": 79 << 30}]
+        for i in range(steps):
+            held = (20 << 30) + (rank % 7 << 28) + (i * 250 << 20 if rank == 27 else 0)
+            rows.append({"step": i, "allocated_bytes": held, "peak_bytes": held + (7 << 30) + (i * 37 % 11 << 24),
+                         "reserved_bytes": held + (8 << 30), "batch_size": 4, "max_len": 4096})
+        if rank == 27:
+            rows.append({"event": "oom", "step": steps, "phase": "train", "requested_bytes": 3 << 30,
+                         "message": "CUDA out of memory. Tried to allocate 3.00 GiB."})
+        (folder / f"rank{rank}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    return folder
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
@@ -252,24 +277,34 @@ def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     shutil.rmtree(args.work, ignore_errors=True)
     args.work.mkdir(parents=True)
-    report = args.work / "report"
-    logs = sorted(str(p) for p in (root / "fixtures" / "demo").iterdir() if p.suffix in (".jsonl", ".csv"))
-    made = subprocess.run([os.path.abspath(args.program), "-o", str(report), *logs], capture_output=True, check=False)
-    if made.returncode != 0 or not devtools.find_browser():
-        print(made.stderr.decode(errors="replace") if made.returncode else "no chromium: make deps check")
-        print("0 passed, 1 failed")
-        return 1
+    demo, program = root / "fixtures" / "demo", os.path.abspath(args.program)
+    logs = sorted(p for p in demo.iterdir() if p.suffix in (".jsonl", ".csv"))
+    inputs = {"demo": logs, "one": logs[:1], "ranks": [ranks(args.work / "logs")],
+              "snapshot": [root / "fixtures" / "snapshots" / "leak-eval.pickle"]}
+    for of, files in inputs.items():
+        made = subprocess.run([program, "-o", str(args.work / of), *map(str, files)], capture_output=True, check=False)
+        if made.returncode != 0 or not devtools.find_browser():
+            print(made.stderr.decode(errors="replace") if made.returncode else "no chromium: make deps check")
+            print("0 passed, 1 failed")
+            return 1
     browser = devtools.Browser(args.work.resolve() / "profile")
-    checker = Checker(browser, report, args.work)
+    checker = Checker(browser, args.work)
     try:
-        checker.served(JENKINS, "Jenkins' policy")
-        checker.without_assets()
-        checker.alone()
+        for checker.of in inputs:
+            checker.report = args.work / checker.of
+            checker.served(JENKINS, "Jenkins' policy")
+            if checker.of == "ranks":
+                checker.before_appendix()
+            if checker.of in ("demo", "ranks"):
+                checker.without_assets()
+                checker.alone()
     finally:
         browser.close()
-    for name in ("index.html", "oomreport.html"):
-        checker.markup(name)
-    checker.sizes()
+    for checker.of in inputs:
+        checker.report = args.work / checker.of
+        for name in ("index.html", "oomreport.html"):
+            checker.markup(name)
+        checker.sizes()
     shutil.rmtree(args.work / "profile", ignore_errors=True)
     print(f"{checker.passed} passed, {checker.failed} failed")
     return 1 if checker.failed else 0
