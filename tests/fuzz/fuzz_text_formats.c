@@ -19,7 +19,7 @@ static void read_into(const struct mapping_set *set, struct str log, const struc
                       struct arena *a, struct diag *d)
 {
     struct normalise_settings settings = {.mappings = set, .step_from = NAN, .step_to = NAN};
-    struct record_sink copy = *to, sink = {&copy, take};
+    struct record_sink copy = *to, sink = {&copy, take, NULL};
     struct text_rows *t = text_rows_new(set, NULL, "a.log", &settings, &sink, a, d);
     struct row_handler h = {.ctx = t, .text = text_rows_line};
     struct source *s = source_of_memory("a.log", log);
