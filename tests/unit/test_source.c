@@ -252,9 +252,9 @@ static void the_head_is_looked_at_without_being_consumed(void **state)
     buf_release(&out);
 }
 
-static void a_file_that_is_cut_off_while_read_gives_a_diagnostic(void **state)
+/* A file is opened, then something happens to it, then it is read; what is said of that. */
+static void change_while_read(void (*change)(const char *name, int fd), const char *word)
 {
-    (void)state;
     char name[] = "/tmp/oomreport_test_XXXXXX";
     int fd = mkstemp(name);
     assert_true(fd >= 0);
@@ -267,18 +267,50 @@ static void a_file_that_is_cut_off_while_read_gives_a_diagnostic(void **state)
     struct source *s = source_open(name, &d);
     assert_non_null(s);
     assert_int_equal(source_size(s), b.n);
-    assert_int_equal(ftruncate(fd, 300000), 0);
+    change(name, fd);
     struct line l;
     while (source_line(s, &l, &d))
         ;
     assert_int_equal(d.n, 1);
     assert_int_equal(d.items[0].code, DIAG_CHANGED_WHILE_READ);
-    assert_non_null(strstr(d.items[0].text, "shorter"));
+    assert_non_null(strstr(d.items[0].text, word));
     source_close(s);
     diag_release(&d);
     buf_release(&b);
     close(fd);
     unlink(name);
+}
+
+static void cut(const char *name, int fd)
+{
+    (void)name;
+    assert_int_equal(ftruncate(fd, 300000), 0);
+}
+
+static void grow(const char *name, int fd)
+{
+    (void)name;
+    assert_int_equal(write(fd, "more\n", 5), 5);
+}
+
+static void replace(const char *name, int fd)
+{
+    char other[64];
+    (void)fd;
+    snprintf(other, sizeof other, "%s.new", name);
+    FILE *f = fopen(other, "w");
+    assert_non_null(f);
+    fputs("another log\n", f);
+    fclose(f);
+    assert_int_equal(rename(other, name), 0);
+}
+
+static void a_file_that_is_cut_off_grows_or_is_replaced_while_read_gives_a_diagnostic(void **state)
+{
+    (void)state;
+    change_while_read(cut, "shorter");
+    change_while_read(grow, "grew");
+    change_while_read(replace, "replaced");
 }
 
 static void the_rest_is_given_in_one_piece_up_to_a_limit(void **state)
@@ -315,7 +347,7 @@ int main(void)
         cmocka_unit_test(long_lines_are_read_and_longer_ones_left_out),
         cmocka_unit_test(joined_lines_can_be_taken_apart_again),
         cmocka_unit_test(the_head_is_looked_at_without_being_consumed),
-        cmocka_unit_test(a_file_that_is_cut_off_while_read_gives_a_diagnostic),
+        cmocka_unit_test(a_file_that_is_cut_off_grows_or_is_replaced_while_read_gives_a_diagnostic),
         cmocka_unit_test(the_rest_is_given_in_one_piece_up_to_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
