@@ -214,7 +214,7 @@ static void encode_quick(struct block *b, const double *v, size_t n)
                                      _mm_castpd_si128(carrier));
         code = _mm_or_si128(_mm_andnot_si128(gone, code), _mm_and_si128(gone, none));
         _mm_storel_epi64((__m128i *)(void *)p, code);
-        _mm_storeh_pd((double *)(void *)(p + w), _mm_castsi128_pd(code));
+        _mm_storel_epi64((__m128i *)(void *)(p + w), _mm_unpackhi_epi64(code, code));
     }
 #else
     for (size_t i = 0; i < n; i++, p += w)
