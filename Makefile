@@ -54,7 +54,7 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all deps demo check check-corpus unit numbers golden golden-update replay asan fuzz lint coverage \
-        bench score install uninstall dist distcheck format clean help FORCE
+        bench bench-snapshot score install uninstall dist distcheck format clean help FORCE
 
 all: $(PROG) $(SHELLS) ## build build/oomreport (the default)
 
@@ -136,6 +136,8 @@ score: $(PROG) ## SEED=N COUNT=N: confusion matrix over generated, labelled runs
 	@$(PYTHON) tests/score/score.py $(BUILD)/score $(PROG) $(SCORE)
 bench: $(PROG) $(LIB) ## speed against wc, json.loads and pandas (BENCH="--steps N --rounds N")
 	$(PYTHON) tests/bench/bench.py --program $(PROG) --work $(BUILD)/bench $(BENCH)
+bench-snapshot: $(PROG) ## memory snapshots against pickle.load (BENCH="--sizes 100,300,1000 --rounds N")
+	$(PYTHON) tests/bench/bench_snapshot.py --program $(PROG) --work $(BUILD)/bench $(BENCH)
 
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 asan: | $(FIRST) ## `check` under the address and undefined-behaviour sanitizers

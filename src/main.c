@@ -171,6 +171,13 @@ static int check_against_options(struct session *s)
         if (!s->normalise.map_found[i])
             return fail(EXIT_USAGE, "--map %s: no input has a column \"%.*s\"",
                         field_name(s->o.maps[i].field), (int)s->o.maps[i].column.n, s->o.maps[i].column.p);
+    if (!isnan(s->o.event_from) || !isnan(s->o.event_to)) {
+        uint64_t events = 0;
+        for (size_t i = 0; i < s->n_infos; i++)
+            events += s->infos[i].events;
+        if (!events)
+            return fail(EXIT_USAGE, "--events: no input is a memory snapshot with events in that range");
+    }
     if (isnan(s->o.step_from) && isnan(s->o.step_to))
         return EXIT_OK;
     double first = NAN, last = NAN, from = s->o.step_from, to = s->o.step_to;
@@ -507,6 +514,14 @@ static int dump_stage(struct session *s)
 
 /* --- the whole -------------------------------------------------------------------- */
 
+/* The events from A up to B, both included. */
+static struct trace_window events_wanted(const struct options *o)
+{
+    double from = isnan(o->event_from) ? 0 : o->event_from;
+    double n = isnan(o->event_to) ? 0 : o->event_to - from + 1;
+    return (struct trace_window){(uint64_t)from, (uint64_t)n};
+}
+
 /* What needs inputs. */
 static int run_on_inputs(struct session *s)
 {
@@ -522,6 +537,7 @@ static int run_on_inputs(struct session *s)
                                                .map_found = arena_alloc(&s->arena, s->o.n_maps + 1),
                                                .sets = s->o.sets,
                                                .n_sets = s->o.n_sets,
+                                               .events = events_wanted(&s->o),
                                                .step_from = s->o.step_from,
                                                .step_to = s->o.step_to};
     if (s->o.action == ACTION_DUMP)

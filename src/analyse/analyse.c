@@ -8,6 +8,7 @@
 #include "analyse/say.h"
 #include "analyse/stats.h"
 #include "analyse/tables.h"
+#include "analyse/together.h"
 #include "analyse/traits.h"
 #include "base/mem.h"
 
@@ -85,8 +86,10 @@ void analyse(struct analysis *out, const struct series_set *set, const struct an
     }
     free(digest);
     out->ids_hidden = settings->hide_ids;
+    together_find(out);
     ranks_fill(out);
     overall(out);
+    together_say(out);
     if (out->n_runs > 0) {
         out->what_if = answers[out->lead];
         out->n_what_if = settings->n_what_if;

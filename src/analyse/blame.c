@@ -216,6 +216,7 @@ static bool name_it(struct blame *out, const struct weights *w, const struct stu
 {
     uint32_t frame = shared_frame(w, s);
     *out = (struct blame){.site = site_text(&s->t->names, frame, a),
+                          .frame = frame,
                           .bytes = w->all,
                           .share = NAN,
                           .growth_bytes_per_step = growth};

@@ -212,6 +212,12 @@ static void answers(struct run_ctx *c, const struct shares *s)
     q[Q_CAPACITY].answer = (f->fail ? fmax(c->cap.p, c->cap.p_early) : c->cap.p_risk) >= 0.5 ? ANSWER_YES
                            : isfinite(f->capacity)                                           ? ANSWER_NO
                                                    : ANSWER_NOT_TESTABLE;
+    if (!c->snapshot.known)
+        return;
+    /* what a snapshot shows is exact: the series' own findings do not say otherwise */
+    const double share[Q_COUNT] = {s->leak, s->peak, s->eval, s->capacity};
+    for (int i = 0; i < Q_COUNT; i++)
+        q[i].answer = share[i] >= 0.5 ? ANSWER_YES : q[i].answer == ANSWER_YES ? ANSWER_NO : q[i].answer;
 }
 
 static double sharpened(double p)

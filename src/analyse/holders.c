@@ -20,16 +20,17 @@ void holders_figures(struct run_report *out, const struct trace_file *t, const s
         t->settings.conf == TRACE_NONE ? (struct str){NULL, 0} : trace_string_at(&t->names, t->settings.conf);
     *s = (struct snapshot_figures){
         .device = d->index,
-        .events = (double)d->n,
+        .events = (double)(d->first + d->n + d->after),
         .unmatched_frees = (double)d->unmatched,
         .truncated = d->truncated,
         .steps_found = (double)d->n_steps,
         .steps_by = (enum steps_by)d->steps_by,
         .peak_bytes = (double)sum->peak,
-        .peak_event = sum->peak_event == TRACE_BEFORE ? NAN : (double)sum->peak_event,
+        .peak_event = sum->peak_event == TRACE_BEFORE ? NAN : (double)(d->first + sum->peak_event),
         .live_bytes_at_end = (double)sum->live_end,
         .allocated_bytes = (double)sum->allocated,
         .reserved_bytes = (double)sum->reserved,
+        .reserved_at_peak_bytes = (double)sum->reserved_at_peak,
         .inactive_split_bytes = (double)sum->inactive_split,
         .largest_free_block_bytes = (double)sum->largest_free,
         .has_oom = d->n_ooms > 0,
@@ -39,7 +40,7 @@ void holders_figures(struct run_report *out, const struct trace_file *t, const s
     };
     if (d->n_ooms) {
         const struct trace_oom *o = &d->ooms[d->n_ooms - 1];
-        s->oom_event = (double)o->event;
+        s->oom_event = (double)(d->first + o->event);
         s->oom_requested_bytes = (double)o->requested;
         s->oom_device_free_bytes = (double)o->device_free;
         s->oom_live_bytes = (double)o->live;
@@ -146,6 +147,7 @@ static void put_moment(struct run_report *out, const struct study *s, enum holde
         struct holder *h = &out->holders[out->n_holders++];
         *h = (struct holder){.at = at,
                              .site = site_text(&s->t->names, site->frame, a),
+                             .frame = site->frame,
                              .bytes = (double)site->at[at].bytes,
                              .count = (double)site->at[at].count,
                              .share = s->total[at] ? (double)site->at[at].bytes / (double)s->total[at] : NAN,

@@ -50,6 +50,8 @@ size_t jobs_find(struct job **out, struct arena *arena, const struct analysis *a
     struct job *jobs = arena_alloc(arena, (a->n_runs ? a->n_runs : 1) * sizeof *jobs);
     size_t n = 0;
     for (size_t i = 0; i < a->n_runs; i++) {
+        if (a->runs[i].beside)
+            continue;
         if (n == 0 || !ranks_of_one_job(&a->runs[jobs[n - 1].first], &a->runs[i]))
             jobs[n++] = (struct job){i, 0, JOB_NONE};
         jobs[n - 1].n++;

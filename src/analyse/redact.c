@@ -419,6 +419,11 @@ void redact_analysis(const struct redactor *r, struct analysis *a)
     for (size_t i = 0; i < a->cross.n_shared_ids; i++)
         one(&t, &a->cross.shared_ids[i]);
     one(&t, &a->ranks_text);
+    one(&t, &a->joined.text);
+    one_site(&t, &a->joined.site);
+    one(&t, &a->grown.text);
+    for (size_t i = 0; i < a->grown.n_sites; i++)
+        one_site(&t, &a->grown.sites[i].site);
     for (size_t i = 0; i < a->n_quality; i++)
         one(&t, &a->quality[i].text);
     if (t.all)

@@ -98,6 +98,7 @@ static void grows(struct run_ctx *c, struct study *s, struct growing *g)
                                   .need = NAN,
                                   .before = NAN,
                                   .larger = NAN};
+    c->out->snapshot.growth_bytes_per_step = g->any ? g->growth : s->n_samples > 1 ? 0 : NAN;
     k->floor_growth = s->n_samples > 1 ? s->floor_rise / k->steps : NAN;
 }
 

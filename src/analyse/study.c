@@ -70,7 +70,7 @@ static void add_ghosts(struct study *s)
             continue;
         const struct trace_block *b = s->t->blocks + s->t->segments[g].first;
         for (size_t i = 0; i < s->t->segments[g].n; i++, b++) {
-            if (b->state != BLOCK_ALLOCATED)
+            if (b->state != BLOCK_ALLOCATED || b->later)
                 continue;
             struct study_site *site = &s->sites[site_of(s, b->stack)];
             site = &s->sites[site_of(s, b->stack)]; /* the first call may move them */
@@ -193,7 +193,7 @@ static void replay(struct study *s)
         if (mine(s, &s->t->segments[i]))
             for (size_t k = 0; k < s->t->segments[i].n; k++) {
                 const struct trace_block *b = &s->t->blocks[s->t->segments[i].first + k];
-                if (b->state == BLOCK_ALLOCATED && !b->traced &&
+                if (b->state == BLOCK_ALLOCATED && !b->traced && !b->later &&
                     s->site_of_stack[b->stack] == s->null_site + 1) {
                     r.null_bytes -= (int64_t)b->requested;
                     r.null_count--;
@@ -241,17 +241,22 @@ static void choose_samples(struct study *s)
             (double)d->steps[s->step[s->n_samples - 1]].floor - (double)d->steps[s->step[0]].floor;
 }
 
-void study_init(struct study *s, const struct trace_file *t, const struct trace_device *d)
+void study_sites(struct study *s, const struct trace_file *t, const struct trace_device *d)
 {
     *s = (struct study){.t = t, .d = d, .fail_from = d->n};
+    find_sites(s);
+    add_ghosts(s);
+}
+
+void study_init(struct study *s, const struct trace_file *t, const struct trace_device *d)
+{
+    study_sites(s, t, d);
     if (d->n_ooms) {
         uint64_t oom = d->ooms[d->n_ooms - 1].event;
         s->fail_from = 0;
         for (size_t i = 0; i < d->n_steps && d->steps[i].end <= oom; i++)
             s->fail_from = d->steps[i].end;
     }
-    find_sites(s);
-    add_ghosts(s);
     choose_samples(s);
     replay(s);
 }

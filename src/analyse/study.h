@@ -55,6 +55,8 @@ struct study {
 };
 
 void study_init(struct study *s, const struct trace_file *t, const struct trace_device *d);
+/* Only the sites, and in bytes and count what each holds before the first event. */
+void study_sites(struct study *s, const struct trace_file *t, const struct trace_device *d);
 void study_release(struct study *s);
 
 #endif

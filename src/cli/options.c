@@ -195,16 +195,23 @@ const char *options_timestamp(struct options *o, struct arena *a)
     return NULL;
 }
 
-static const char *parse_steps(struct options *o, const char *text, struct arena *a)
+static bool whole_or_open(double v)
+{
+    return isnan(v) || (v >= 0 && v < 1e15 && v == floor(v));
+}
+
+static const char *parse_range(double *from, double *to, const char *option, const char *text,
+                               struct arena *a)
 {
     const char *colon = strchr(text, ':');
     bool good = colon && strlen(text) > 1;
     if (good && colon > text)
-        good = num_parse((struct str){text, (size_t)(colon - text)}, &o->step_from) && isfinite(o->step_from);
+        good = num_parse((struct str){text, (size_t)(colon - text)}, from) && isfinite(*from);
     if (good && colon[1] != '\0')
-        good = num_parse(str_of(colon + 1), &o->step_to) && isfinite(o->step_to);
-    if (!good || o->step_from > o->step_to)
-        return arena_printf(a, "--steps: \"%s\" is no range of steps; expected A:B, A: or :B", text);
+        good = num_parse(str_of(colon + 1), to) && isfinite(*to);
+    if (!good || *from > *to)
+        return arena_printf(a, "--%s: \"%s\" is no range of %s; expected A:B, A: or :B", option, text,
+                            option);
     return NULL;
 }
 
@@ -293,10 +300,15 @@ static const char *parse_value(struct options *o, enum option_id id, const char 
     case OPT_SET:
         why = normalise_set(&o->sets[o->n_sets++], arg, a);
         return why ? arena_printf(a, "--set: %s", why) : NULL;
-    case OPT_STEPS:
-        return parse_steps(o, arg, a);
     case OPT_JOBS:
         return parse_jobs(o, arg, a);
+    case OPT_STEPS:
+        return parse_range(&o->step_from, &o->step_to, "steps", arg, a);
+    case OPT_EVENTS:
+        why = parse_range(&o->event_from, &o->event_to, "events", arg, a);
+        if (!why && !(whole_or_open(o->event_from) && whole_or_open(o->event_to)))
+            why = arena_printf(a, "--events: \"%s\": events are whole numbers, counted from 0", arg);
+        return why;
     case OPT_CAPACITY:
         if (!options_size(&o->capacity_bytes, arg))
             return arena_printf(a,
@@ -368,9 +380,9 @@ static const char *parse_option(struct options *o, enum option_id id, const char
 /* What changes the result is named in the report. */
 static bool changes_result(enum option_id id)
 {
-    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_CAPACITY ||
-           id == OPT_WHAT_IF || id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY ||
-           id == OPT_PLOTS || id == OPT_REDACT;
+    return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_EVENTS ||
+           id == OPT_CAPACITY || id == OPT_WHAT_IF || id == OPT_NAME_PATTERN || id == OPT_TEMPLATES ||
+           id == OPT_ONLY || id == OPT_PLOTS || id == OPT_REDACT;
 }
 
 static const char *check_together(const struct options *o)
@@ -395,7 +407,7 @@ static const char *check_together(const struct options *o)
 static void set_defaults(struct options *o, int argc, struct arena *a)
 {
     *o = (struct options){.parts = PART_ALL, .light = true, .dark = true, .redact = REDACT_PATHS};
-    o->step_from = o->step_to = o->capacity_bytes = NAN;
+    o->step_from = o->step_to = o->event_from = o->event_to = o->capacity_bytes = NAN;
     o->maps = arena_alloc(a, (size_t)argc * sizeof *o->maps);
     o->what_ifs = arena_alloc(a, (size_t)argc * sizeof *o->what_ifs);
     o->sets = arena_alloc(a, (size_t)argc * sizeof *o->sets);

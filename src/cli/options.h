@@ -63,6 +63,7 @@ struct options {
     size_t n_sets;
     unsigned jobs;                   /* threads; 0: not given */
     double step_from, step_to;       /* NAN where open */
+    double event_from, event_to;     /* likewise */
     double capacity_bytes;           /* [B] NAN: not given */
     struct what_if_change *what_ifs; /* n_what_ifs */
     size_t n_what_ifs;

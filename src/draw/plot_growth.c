@@ -121,7 +121,8 @@ static void set_y(struct growth *g)
     top = fmax(top, fmin(fit, g->line_top));
     g->top_bytes = top;
     /* What lies far below is the run before it had its memory, not growth. */
-    top = fmax(top, fmax(NOISE, 0.003 * g->level));
+    if (!g->run->has_snapshot) /* whose levels are exact */
+        top = fmax(top, fmax(NOISE, 0.003 * g->level));
     double least = -0.08 * top;
     for (size_t i = 0; i < g->n; i++)
         if (g->floor[i] < least)

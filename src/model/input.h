@@ -15,6 +15,7 @@ struct input_info {
     uint64_t size;                  /* [B] */
     uint64_t records;               /* records that were used */
     uint64_t skipped;               /* lines or records that could not be used */
+    uint64_t events;                /* of the allocator, taken from a memory snapshot */
     double first_step, last_step;   /* least and greatest [step] that stand in it, used or not; NAN: none */
     bool has_memory;                /* some record had a memory figure */
     bool built_in;                  /* the mapping is one of ours */

@@ -66,6 +66,7 @@ struct trace_device *trace_file_device(struct trace_file *t, uint32_t index)
             t->devices = mem_grow(t->devices, t->cap_devices, sizeof *t->devices);
         }
         t->devices[t->n_devices] = trace_device_new();
+        t->devices[t->n_devices]->window = t->window;
         t->devices[t->n_devices]->index = (uint32_t)t->n_devices;
         t->n_devices++;
     }
@@ -97,13 +98,15 @@ static void pair_blocks(struct trace_file *t, struct trace_device *d)
                 sum->pending += b->size;
                 continue;
             }
+            const struct trace_live_slot *slot = trace_live_find(d->live, b->address);
+            b->later = slot && slot->state == LIVE_LATER;
             sum->live_end += b->requested;
             sum->allocated += b->size;
             sum->blocks++;
             uint32_t born = TRACE_NONE, class = trace_live_take(d->live, b->address, &born);
             b->traced = class != TRACE_NONE && d->classes[class].size == b->requested;
             b->born = b->traced ? born : TRACE_NONE;
-            d->untraced += !b->traced;
+            d->untraced += !b->traced && !b->later;
             if (b->traced && !b->stack)
                 b->stack = d->classes[class].stack;
         }
@@ -124,7 +127,7 @@ static void sum_up(struct trace_file *t, struct trace_device *d)
     struct trace_totals *sum = &d->totals;
     struct trace_cursor c;
     struct trace_op op;
-    int64_t now = 0, top = 0, low = 0, held = 0, held_top = 0, held_low = 0;
+    int64_t now = 0, top = 0, low = 0, held = 0, held_top = 0, held_low = 0, held_then = 0;
     size_t oom = 0;
     sum->peak_event = TRACE_BEFORE;
     trace_cursor_init(&c, d);
@@ -142,12 +145,13 @@ static void sum_up(struct trace_file *t, struct trace_device *d)
             if (now > top) {
                 top = now;
                 sum->peak_event = c.index;
+                held_then = held;
             }
         }
     }
     if (has_segments(t, d)) {
-        sum->base = (int64_t)sum->live_end - now;
-        sum->reserved_base = (int64_t)sum->reserved - held;
+        sum->base = (int64_t)sum->live_end - d->net_after - now;
+        sum->reserved_base = (int64_t)sum->reserved - d->held_after - held;
     } else { /* at least what was freed unseen */
         sum->base = -low;
         sum->live_end = (uint64_t)(now - low);
@@ -156,6 +160,7 @@ static void sum_up(struct trace_file *t, struct trace_device *d)
     }
     sum->peak = (uint64_t)(sum->base + top);
     sum->reserved_peak = (uint64_t)(sum->reserved_base + held_top);
+    sum->reserved_at_peak = (uint64_t)(sum->reserved_base + held_then);
     for (size_t i = 0; i < d->n_ooms; i++) {
         d->ooms[i].live += (uint64_t)sum->base;
         d->ooms[i].reserved += (uint64_t)sum->reserved_base;
@@ -174,7 +179,7 @@ void trace_file_finish(struct trace_file *t)
             d->unmatched += d->orphans;
         sum_up(t, d);
         /* one entry is the ring that keeps no history, not the end of a longer trace */
-        d->truncated = d->n > 1 && (d->unmatched || d->untraced || t->settings.overflowed);
+        d->truncated = d->n > 1 && (d->unmatched || d->untraced || d->first || t->settings.overflowed);
         trace_live_free(d->live);
         free(d->class_slots);
         d->live = NULL;

@@ -55,6 +55,7 @@ struct trace_block {
     uint64_t requested; /* [B] of allocated and pending blocks; size where it is not known */
     uint32_t stack;     /* 0: none */
     uint32_t born;      /* event of its allocation; TRACE_NONE: not in the trace */
+    bool later;         /* allocated behind the events that were chosen */
     uint8_t state;      /* enum trace_state */
     bool traced;        /* its allocation is in the trace */
 };
@@ -128,6 +129,7 @@ struct trace_totals {
     uint64_t reserved;     /* [B] at the end */
     int64_t reserved_base; /* [B] before the first event */
     uint64_t reserved_peak;
+    uint64_t reserved_at_peak; /* [B] when peak_event came */
     uint64_t inactive, inactive_split, largest_free;
     uint64_t private_pools; /* [B] free in pools that nobody else may use */
     uint64_t blocks;        /* allocated ones */
@@ -148,15 +150,24 @@ struct trace_step {
     double number;
 };
 
+/* Entries of a device's trace that are looked at: n from the from-th on; n 0: all from there. */
+struct trace_window {
+    uint64_t from, n;
+};
+
 struct trace_live; /* addresses that are open, while reading */
 
 struct trace_device {
     uint32_t index;
-    struct buf log;   /* the packed events */
-    struct buf times; /* deltas, one for each event, when any has a time */
+    struct trace_window window;    /* events are counted from its beginning on everywhere but here */
+    uint64_t first;                /* entries before the window */
+    uint64_t after;                /* entries behind it */
+    int64_t net_after, held_after; /* [B] what those do to the live and the reserved memory */
+    struct buf log;                /* the packed events */
+    struct buf times;              /* deltas, one for each event, when any has a time */
     uint64_t first_time, last_time;
     bool timed;
-    uint64_t n;                    /* entries of the trace */
+    uint64_t n;                    /* entries of the trace within the window */
     uint64_t count[TRACE_ACTIONS]; /* of them by action */
     struct trace_class *classes;   /* n_classes */
     size_t n_classes, cap_classes;
@@ -193,6 +204,7 @@ struct trace_file {
     struct trace_mark *marks;
     size_t n_marks, cap_marks;
     struct trace_settings settings;
+    struct trace_window window; /* of every device; what lies before is as if the trace began there */
 };
 
 struct trace_file *trace_file_new(void);

@@ -14,7 +14,8 @@ struct trace_live_slot {
 
 enum {
     LIVE_OPEN = 1,
-    LIVE_REQUESTED = 2 /* freed; its completion is still to come */
+    LIVE_REQUESTED = 2, /* freed; its completion is still to come */
+    LIVE_LATER = 3      /* allocated behind the window */
 };
 
 struct trace_live *trace_live_new(void);

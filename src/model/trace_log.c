@@ -198,10 +198,69 @@ static void add_time(struct trace_device *d, const struct trace_event *e)
     d->times.n += (size_t)(put(begin, zigzag) - begin);
 }
 
+/* --- behind the window --------------------------------------------------------------- */
+
+static void later_alloc(struct trace_device *d, const struct trace_event *e)
+{
+    struct trace_live_slot *s = trace_live_find(d->live, e->addr);
+    d->net_after += (int64_t)e->size - (s && s->state == LIVE_OPEN ? (int64_t)d->classes[s->class].size : 0);
+    if (s)
+        s->state = LIVE_OPEN;
+    else
+        trace_live_put(d->live, e->addr, 0, 0);
+    trace_live_find(d->live, e->addr)->state = LIVE_LATER;
+}
+
+static void later_free(struct trace_device *d, const struct trace_event *e)
+{
+    struct trace_live_slot *s = trace_live_find(d->live, e->addr);
+    bool completed = e->action == TRACE_FREE_COMPLETED;
+    if (!s && completed && d->count[TRACE_FREE_REQUESTED])
+        return;
+    if (!s || s->state != LIVE_REQUESTED)
+        d->net_after -= s && s->state == LIVE_OPEN ? (int64_t)d->classes[s->class].size : (int64_t)e->size;
+    if (s && completed) {
+        trace_live_drop(d->live, s);
+        return;
+    }
+    if (!s && !completed)
+        trace_live_put(d->live, e->addr, 0, 0);
+    if (!completed)
+        trace_live_find(d->live, e->addr)->state = LIVE_REQUESTED;
+}
+
+/* Not kept; but the blocks of the end must be known from those that were live when the window closed. */
+static void add_later(struct trace_device *d, const struct trace_event *e)
+{
+    enum trace_action action = e->action;
+    d->after++;
+    d->count[action]++;
+    if (action >= TRACE_SNAPSHOT || !e->has_size || e->size >= SIZE_IMPOSSIBLE ||
+        d->volume + e->size > VOLUME_IMPOSSIBLE)
+        return;
+    d->volume += e->size;
+    if (action == TRACE_SEGMENT_ALLOC || action == TRACE_SEGMENT_MAP)
+        d->held_after += (int64_t)e->size;
+    else if (action == TRACE_SEGMENT_FREE || action == TRACE_SEGMENT_UNMAP)
+        d->held_after -= (int64_t)e->size;
+    else if (e->has_addr && action == TRACE_ALLOC)
+        later_alloc(d, e);
+    else if (e->has_addr)
+        later_free(d, e);
+}
+
 void trace_device_add(struct trace_device *d, const struct trace_names *names, const struct trace_event *e)
 {
+    if (d->first < d->window.from) {
+        d->first++;
+        return;
+    }
     if (!d->live)
         d->live = trace_live_new();
+    if (d->window.n && d->n == d->window.n) {
+        add_later(d, e);
+        return;
+    }
     unsigned char *begin = (unsigned char *)buf_room(&d->log, 32), *p = begin;
     enum trace_action action = e->action;
     bool sized = action < TRACE_SNAPSHOT;

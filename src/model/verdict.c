@@ -87,3 +87,15 @@ const char *category_name(enum category c)
                                     "input",     "temporary", "unknown"};
     return N[c];
 }
+
+enum holder_at snapshot_moment(const struct run_report *r)
+{
+    enum holder_at best = HOLDER_AT_END;
+    for (size_t i = 0; i < r->n_holders; i++) {
+        if (r->holders[i].at == HOLDER_AT_OOM)
+            return HOLDER_AT_OOM;
+        if (r->holders[i].at == HOLDER_AT_PEAK)
+            best = HOLDER_AT_PEAK;
+    }
+    return best;
+}

@@ -250,6 +250,8 @@ struct snapshot_figures {
     double live_bytes_at_end;
     double allocated_bytes; /* [B] rounded, from the blocks */
     double reserved_bytes, inactive_split_bytes, largest_free_block_bytes;
+    double reserved_at_peak_bytes;
+    double growth_bytes_per_step; /* [B/step] of the lines that leak; 0: none does; NAN: not testable */
     bool has_oom;
     double oom_event, oom_requested_bytes, oom_device_free_bytes, oom_live_bytes, oom_reserved_bytes;
     bool expandable_segments;
@@ -261,6 +263,7 @@ struct snapshot_figures {
 struct holder {
     enum holder_at at;
     const char *site;   /* "file:line function", or NULL: blocks without a stack */
+    uint32_t frame;     /* the same as the trace's names number it; UINT32_MAX for NULL */
     const char **stack; /* n_stack frames of its largest stack, innermost first */
     size_t n_stack;
     double bytes, count;
@@ -271,10 +274,12 @@ struct holder {
 
 struct blame {
     const char *site; /* or NULL */
+    uint32_t frame;   /* as in struct holder */
     double bytes, share, growth_bytes_per_step;
 };
 
 struct run_report {
+    bool beside; /* another run of the analysis is the same job seen otherwise, and speaks for it */
     const struct series *series;
     const char *run, *source, *format, *device; /* device may be NULL */
     double seed, rank;                          /* NAN unknown */
@@ -358,7 +363,35 @@ struct quality {
     const char *text;
 };
 
+/* A step log and a memory snapshot of one job. */
+struct joined {
+    size_t log, snapshot; /* runs */
+    double log_growth;    /* [B/step] of the floor in the log; NAN: it has none */
+    double sites_growth;  /* [B/step] of the lines that leak in the snapshot */
+    double share;         /* of the first that the second is; NAN */
+    const char *site;     /* the line that is blamed, or NULL */
+    double site_growth;   /* [B/step] of it */
+    const char *text;     /* sentences */
+};
+
+/* Two snapshots of one process: what holds more in the later one, at the end of each. */
+struct grown_site {
+    const char *site; /* NULL: blocks without a stack */
+    double before_bytes, after_bytes;
+};
+
+struct grown {
+    size_t before, after; /* runs */
+    double before_bytes, after_bytes;
+    struct grown_site *sites; /* n_sites, what grew most first */
+    size_t n_sites;
+    const char *text;
+};
+
 struct analysis {
+    bool has_joined, has_grown;
+    struct joined joined;
+    struct grown grown;
     struct arena arena;
     struct verdict verdict; /* over all runs */
     size_t lead; /* index of the run that the page's figures show: the first to fail, else the nearest */
@@ -391,5 +424,8 @@ const char *batch_by_name(enum batch_by b);
 const char *steps_by_name(enum steps_by s); /* STEPS_BY_NONE gives NULL */
 const char *holder_at_name(enum holder_at a);
 const char *category_name(enum category c);
+
+/* The moment at which a snapshot's holders say most: the failure, else the peak, else the end. */
+enum holder_at snapshot_moment(const struct run_report *r);
 
 #endif

@@ -172,14 +172,17 @@ static bool is_text_after_all(enum syntax syntax, const struct mapping *m, const
 
 /* A memory snapshot: what it says becomes a trace, and its steps become records. */
 static int read_snapshot(struct input_info *info, const struct record_sink *sink, struct source *source,
-                         enum snapshot_form form, struct arena *a, struct diag *d)
+                         enum snapshot_form form, const struct normalise_settings *settings, struct arena *a,
+                         struct diag *d)
 {
     size_t from = d->n;
-    info->trace = snapshot_read(source, form, &info->skipped, d);
+    info->trace = snapshot_read(source, form, settings->events, &info->skipped, d);
     if (info->trace) {
         info->format = "torch-snapshot";
         info->built_in = true;
-        info->records = steps_from_trace(info->trace, sink);
+        for (size_t i = 0; i < info->trace->n_devices; i++)
+            info->events += info->trace->devices[i]->n;
+        info->records = steps_from_trace(info->trace, settings, &info->first_step, &info->last_step, sink);
         info->has_memory = info->records > 0;
         if (!info->has_memory)
             diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
@@ -202,7 +205,7 @@ int normalise_source(struct input_info *info, const struct record_sink *sink, st
     enum snapshot_form form = m || settings->format ? SNAPSHOT_NONE : snapshot_detect(head);
     if (form != SNAPSHOT_NONE) {
         free(rows);
-        return read_snapshot(info, sink, source, form, a, d);
+        return read_snapshot(info, sink, source, form, settings, a, d);
     }
     enum syntax syntax = read_detect(head, &what);
     if (m && m->layout.columns && syntax == SYNTAX_TEXT)

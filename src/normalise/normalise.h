@@ -10,6 +10,7 @@
 #include "model/input.h"
 #include "model/record.h"
 #include "model/series.h"
+#include "model/trace.h"
 
 /* --map FIELD=COLUMN[:UNIT] and --set FIELD=VALUE, parsed and checked by normalise_map/_set. */
 struct field_map {
@@ -32,7 +33,8 @@ struct normalise_settings {
     bool *map_found; /* n_maps: set to true when an input has the column; or NULL */
     const struct field_set *sets;
     size_t n_sets;
-    double step_from, step_to; /* --steps A:B; NAN where open */
+    double step_from, step_to;  /* --steps A:B; NAN where open */
+    struct trace_window events; /* --events A:B, of snapshots */
 };
 
 /* Where records go. The record and its strings are valid during the call only. */

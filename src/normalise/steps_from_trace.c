@@ -248,8 +248,27 @@ static void find_steps(struct trace_file *t, struct trace_device *d)
     if (d->steps_by != STEPS_BY_NONE) {
         lay_out(d, &b);
         fill_levels(d);
+        if (!d->n_steps)
+            d->steps_by = STEPS_BY_NONE;
     }
     bounds_release(&b);
+}
+
+/* Steps outside the range that was asked for are as if they had not been found. */
+static void choose(struct trace_device *d, const struct normalise_settings *settings, double *first,
+                   double *last)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_steps; i++) {
+        double number = d->steps[i].number;
+        if (first)
+            *first = fmin(*first, number);
+        if (last)
+            *last = fmax(*last, number);
+        if (!(number < settings->step_from || number > settings->step_to))
+            d->steps[n++] = d->steps[i];
+    }
+    d->n_steps = n;
 }
 
 /* --- records ------------------------------------------------------------------------ */
@@ -258,6 +277,7 @@ struct sending {
     const struct record_sink *sink;
     const struct trace_file *t;
     const struct trace_device *d;
+    const struct normalise_settings *settings;
     struct arena *a;
     struct str device;
     bool ranked;
@@ -312,6 +332,8 @@ static const char *oom_phase(const struct sending *s, const struct trace_oom *o)
 static void send_oom(struct sending *s, const struct trace_oom *o, double step)
 {
     struct record r;
+    if (step < s->settings->step_from || step > s->settings->step_to)
+        return;
     begin_record(s, &r);
     record_set_s(&r, F_EVENT, STR_LIT("oom"));
     if (step >= 0)
@@ -349,16 +371,17 @@ static void send_device(struct sending *s)
             send_oom(s, &d->ooms[oom], d->steps[i].number);
         send_step(s, &d->steps[i]);
     }
-    if (!d->n_steps && !d->n_ooms)
+    if (d->steps_by == STEPS_BY_NONE && !d->n_ooms)
         send_end(s);
     for (; oom < d->n_ooms; oom++)
         send_oom(s, &d->ooms[oom], d->n_steps ? d->steps[d->n_steps - 1].number + 1 : -1);
 }
 
-uint64_t steps_from_trace(struct trace_file *t, const struct record_sink *sink)
+uint64_t steps_from_trace(struct trace_file *t, const struct normalise_settings *settings, double *first,
+                          double *last, const struct record_sink *sink)
 {
     struct arena a = {0};
-    struct sending s = {.sink = sink, .t = t, .a = &a};
+    struct sending s = {.sink = sink, .t = t, .settings = settings, .a = &a};
     size_t devices = 0;
     for (size_t i = 0; i < t->n_devices; i++)
         devices += used(t->devices[i]);
@@ -369,6 +392,7 @@ uint64_t steps_from_trace(struct trace_file *t, const struct record_sink *sink)
         s.d = t->devices[i];
         s.device = str_of(steps_device_name(s.d->index, &a));
         find_steps(t, t->devices[i]);
+        choose(t->devices[i], settings, first, last);
         send_device(&s);
     }
     arena_release(&a);

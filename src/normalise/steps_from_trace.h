@@ -9,8 +9,11 @@
 #include "model/trace.h"
 #include "normalise/normalise.h"
 
-/* Finds the steps of every device and sends their records. Returns how many records. */
-uint64_t steps_from_trace(struct trace_file *t, const struct record_sink *sink);
+/* Finds the steps of every device, keeps those in the settings' range, and sends their records. Returns how
+ * many records. *first and *last (they may be NULL) become the least and greatest step found; untouched
+ * when there is none. */
+uint64_t steps_from_trace(struct trace_file *t, const struct normalise_settings *settings, double *first,
+                          double *last, const struct record_sink *sink);
 /* Name of a device as its records have it: "cuda:3". */
 const char *steps_device_name(uint32_t device, struct arena *a);
 

@@ -69,6 +69,10 @@ static void tell_names(struct diag *d, const struct source *s, const struct snap
 
 static void tell_device(struct diag *d, const struct source *s, const struct trace_device *t)
 {
+    if (t->first || t->after)
+        diag_add(d, DIAG_SNAPSHOT_WINDOW, whole(s),
+                 "device %u: %" PRIu64 " of its %" PRIu64 " events were chosen by --events",
+                 (unsigned)t->index, t->n, t->first + t->n + t->after);
     if (t->impossible)
         diag_add(d, DIAG_SNAPSHOT_SKIPPED, whole(s),
                  "device %u: %" PRIu64 " entries without a size or with one that no device has were left out",
@@ -79,7 +83,7 @@ static void tell_device(struct diag *d, const struct source *s, const struct tra
                  " allocations at an address that was still open: their frees are not in "
                  "the trace",
                  (unsigned)t->index, t->replaced);
-    if (t->truncated)
+    if (t->truncated && !t->first)
         diag_add(d, DIAG_SNAPSHOT_WINDOW, whole(s),
                  "device %u: the trace begins after the first allocation (%" PRIu64 " frees and %" PRIu64
                  " blocks have no allocation in it); peaks before it are not known",
@@ -138,9 +142,11 @@ bool snapshot_pickle(struct raw *in, struct snap_build *b, const struct source *
     return found;
 }
 
-struct trace_file *snapshot_read(struct source *s, enum snapshot_form form, uint64_t *skipped, struct diag *d)
+struct trace_file *snapshot_read(struct source *s, enum snapshot_form form, struct trace_window window,
+                                 uint64_t *skipped, struct diag *d)
 {
     struct trace_file *t = trace_file_new();
+    t->window = window;
     struct snap_build b;
     snap_build_init(&b, t);
     bool found = false;

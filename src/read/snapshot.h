@@ -19,9 +19,9 @@ enum snapshot_form {
 
 /* By content. A pickle that holds something else is found out while reading. */
 enum snapshot_form snapshot_detect(struct str head);
-/* The trace, finished; NULL with a diagnostic when there is nothing of a snapshot in it.
- * *skipped counts what could not be used. */
-struct trace_file *snapshot_read(struct source *s, enum snapshot_form form, uint64_t *skipped,
-                                 struct diag *d);
+/* The trace, finished, with the events of the window; NULL with a diagnostic when there is nothing of a
+ * snapshot in it. *skipped counts what could not be used. */
+struct trace_file *snapshot_read(struct source *s, enum snapshot_form form, struct trace_window window,
+                                 uint64_t *skipped, struct diag *d);
 
 #endif

@@ -307,7 +307,7 @@ static void take_traces(struct snap_build *b, const struct snap_value *v)
     for (size_t i = 0; i < n && first + i < b->n_trace_lists && i < TRACE_DEVICES_MAX; i++) {
         uint32_t k = b->trace_lists[first + i];
         struct trace_device *d = trace_file_device(b->file, (uint32_t)i);
-        if (k >= b->n_traces || !b->traces[k] || d->n)
+        if (k >= b->n_traces || !b->traces[k] || d->n || d->first)
             continue;
         trace_device_free(d);
         b->file->devices[i] = b->traces[k];

@@ -27,7 +27,9 @@ struct trace_device *snap_list_trace(struct snap_build *b, struct snap_list *l)
     }
     l->kind = SNAP_EVENT;
     l->trace = (uint32_t)b->n_traces;
-    return b->traces[b->n_traces++] = trace_device_new();
+    struct trace_device *d = b->traces[b->n_traces++] = trace_device_new();
+    d->window = b->file->window;
+    return d;
 }
 
 static void add_block(struct snap_build *b, struct snap_list *l, const struct trace_block *k)

@@ -31,7 +31,7 @@ size_t facts_runs(const struct analysis *an)
     size_t n = 0;
 
     for (size_t i = 0; i < an->n_runs; i++)
-        n += first_of_run(an, i);
+        n += first_of_run(an, i) && !an->runs[i].beside;
     return n;
 }
 
@@ -76,7 +76,7 @@ size_t facts_failed_runs(const struct analysis *an)
         bool any = false;
 
         for (; k < an->n_runs && same_run(an, i, k); k++)
-            any |= failed(&an->runs[k]);
+            any |= failed(&an->runs[k]) && !an->runs[k].beside;
         n += any;
         i = k;
     }
@@ -92,7 +92,7 @@ size_t facts_agreeing_runs(const struct analysis *an)
         bool any = false;
 
         for (; k < an->n_runs && same_run(an, i, k); k++)
-            any |= an->runs[k].verdict.cause == an->verdict.cause;
+            any |= an->runs[k].verdict.cause == an->verdict.cause && !an->runs[k].beside;
         n += any;
         i = k;
     }

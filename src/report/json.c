@@ -1,5 +1,6 @@
 #include "report/json.h"
 #include "base/mem.h"
+#include "report/json_snapshot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,6 +247,7 @@ void json_report(struct buf *out, const struct report_content *c)
     json_verdict(&j, "verdict", &an->verdict);
     put_runs(&j, an);
     put_cross(&j, an);
+    json_together(&j, an);
     put_inputs(&j, c);
     json_open(&j, "quality", '[');
     for (size_t i = 0; i < an->n_quality; i++) {

@@ -7,5 +7,7 @@
 
 /* Writes the members snapshot, memory_holders and blame; null without a snapshot. */
 void json_snapshot(struct json *j, const struct run_report *r);
+/* Writes the members joined and grown. */
+void json_together(struct json *j, const struct analysis *an);
 
 #endif

@@ -7,20 +7,7 @@
 enum {
     HOLDERS_SHOWN = 15
 };
-
-/* The moment to show: the failure, else the peak, else the end. */
-static enum holder_at moment(const struct run_report *r)
-{
-    enum holder_at best = HOLDER_AT_END;
-
-    for (size_t i = 0; i < r->n_holders; i++) {
-        if (r->holders[i].at == HOLDER_AT_OOM)
-            return HOLDER_AT_OOM;
-        if (r->holders[i].at == HOLDER_AT_PEAK)
-            best = HOLDER_AT_PEAK;
-    }
-    return best;
-}
+#define LEAST 1e-4 /* of the largest: less is not shown */
 
 static void put_holder(struct page *p, struct tnode *root, const struct holder *h, enum byte_unit u)
 {
@@ -39,6 +26,15 @@ static void put_holder(struct page *p, struct tnode *root, const struct holder *
                    ? "\xE2\x80\x93"
                    : arena_printf(a, "%s/step", words_signed_bytes(a, h->growth_bytes_per_step)));
     tnode_text(a, row, "category", category_name(h->category));
+}
+
+/* The holder to look at first stands first, however little it holds. */
+static const struct holder *blamed(const struct run_report *r, enum holder_at at)
+{
+    for (size_t i = 0; r->has_blame && i < r->n_holders; i++)
+        if (r->holders[i].at == at && r->holders[i].frame == r->blame.frame)
+            return &r->holders[i];
+    return NULL;
 }
 
 static void put_blame(struct page *p, struct tnode *root, const struct blame *b)
@@ -62,22 +58,28 @@ bool section_holders(struct page *p, struct tnode *root)
                         "needs an allocator snapshot; step logs do not name tensors.");
         return false;
     }
-    enum holder_at at = moment(r);
+    enum holder_at at = snapshot_moment(r);
     for (size_t i = 0; i < r->n_holders; i++)
         if (r->holders[i].at == at)
             largest = fmax(largest, r->holders[i].bytes);
     enum byte_unit u = num_byte_unit(largest);
     tnode_text(&p->arena, root, "unit", num_byte_unit_name(u));
     tnode_text(&p->arena, root, "moment", moments[at]);
+    tnode_text(&p->arena, root, "order",
+               blamed(r, at) ? "the one to look at first, then the largest" : "largest first");
     if (r->has_blame)
         put_blame(p, root, &r->blame);
+    const struct holder *first = blamed(r, at);
+    if (first)
+        put_holder(p, root, first, u);
     for (size_t i = 0; i < r->n_holders && shown < HOLDERS_SHOWN; i++)
-        if (r->holders[i].at == at) {
+        if (r->holders[i].at == at && &r->holders[i] != first && r->holders[i].bytes >= LEAST * largest) {
             put_holder(p, root, &r->holders[i], u);
             shown++;
         }
     if (r->snapshot.truncated)
         tnode_item(&p->arena, root, "cut");
-    page_figure(p, root, "figure", "memory", "holders", "The holders as a table");
+    page_figure(p, root, "over_time", "sites", "holders", "The lines as a table");
+    page_figure(p, root, "figure", "memory", "holders", "The lines as a table");
     return true;
 }

@@ -349,10 +349,11 @@ static void case_snapshot(struct run_report *r)
 {
     static const char *stack[] = {"train.py:212 step", "train.py:300 main"};
     static struct holder holders[] = {
-        {HOLDER_AT_PEAK, "model.py:40 forward", stack, 2, 30 * CASE_GIB, 12, 0.3, NAN, CATEGORY_ACTIVATION},
-        {HOLDER_AT_OOM, "train.py:212 step", stack, 2, 44 * CASE_GIB, 600, 0.33, 3.1 * CASE_MIB,
+        {HOLDER_AT_PEAK, "model.py:40 forward", 3, stack, 2, 30 * CASE_GIB, 12, 0.3, NAN,
+         CATEGORY_ACTIVATION},
+        {HOLDER_AT_OOM, "train.py:212 step", 1, stack, 2, 44 * CASE_GIB, 600, 0.33, 3.1 * CASE_MIB,
          CATEGORY_UNKNOWN},
-        {HOLDER_AT_OOM, NULL, stack, 0, 4 * CASE_GIB, 9, 0.03, 0, CATEGORY_UNKNOWN}};
+        {HOLDER_AT_OOM, NULL, UINT32_MAX, stack, 0, 4 * CASE_GIB, 9, 0.03, 0, CATEGORY_UNKNOWN}};
 
     r->has_snapshot = r->has_blame = true;
     r->snapshot = (struct snapshot_figures){.device = 0,
@@ -377,7 +378,7 @@ static void case_snapshot(struct run_report *r)
                                             .max_split_size_bytes = NAN};
     r->holders = holders;
     r->n_holders = 3;
-    r->blame = (struct blame){"train.py:212 step", 44 * CASE_GIB, 0.97, 3.1 * CASE_MIB};
+    r->blame = (struct blame){"train.py:212 step", 1, 44 * CASE_GIB, 0.97, 3.1 * CASE_MIB};
 }
 
 static void case_hostile(struct report_case *c)

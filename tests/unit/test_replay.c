@@ -209,6 +209,72 @@ static void levels_agree_with_plain_bookkeeping(void **state)
     trace_file_free(t);
 }
 
+enum {
+    ROOMS = 31,
+    ENTRIES = 3000
+};
+
+/* Random takes and gives, each give completed at once; what is open at the end are the blocks. Level behind
+ * each entry in levels. */
+static struct trace_file *random_trace(uint64_t from, uint64_t n, int64_t *levels)
+{
+    struct trace_file *t = trace_file_new();
+    struct trace_block blocks[ROOMS];
+    uint64_t size[ROOMS] = {0};
+    int64_t level = 0;
+    uint32_t seed = 7;
+    size_t open = 0;
+    t->window.from = from;
+    t->window.n = n;
+    for (size_t i = 0; i < ENTRIES; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        size_t k = (seed >> 8) % ROOMS;
+        if (size[k]) {
+            event(t, TRACE_FREE_REQUESTED, 4096 * (k + 1), size[k]);
+            levels[i++] = level -= (int64_t)size[k];
+            event(t, TRACE_FREE_COMPLETED, 4096 * (k + 1), size[k]);
+            size[k] = 0;
+        } else {
+            size[k] = 1 + (seed >> 20);
+            event(t, TRACE_ALLOC, 4096 * (k + 1), size[k]);
+            level += (int64_t)size[k];
+        }
+        levels[i < ENTRIES ? i : ENTRIES] = level;
+    }
+    for (size_t k = 0; k < ROOMS; k++)
+        if (size[k])
+            blocks[open++] =
+                (struct trace_block){.address = 4096 * (k + 1), .size = 4096, .requested = size[k]};
+    segment(t, blocks, open);
+    trace_file_finish(t);
+    return t;
+}
+
+static void levels_of_chosen_events_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    static const uint64_t windows[][2] = {{0, 0}, {500, 700}, {0, 100}, {2500, 0}, {2990, 1}};
+    int64_t levels[ENTRIES + 1];
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
+        struct trace_file *t = random_trace(windows[w][0], windows[w][1], levels);
+        const struct trace_device *d = t->devices[0];
+        struct trace_cursor c;
+        struct trace_op op;
+        int64_t level = d->totals.base, peak = level;
+        assert_int_equal(d->first, windows[w][0]);
+        assert_true(d->first + d->n + d->after >= ENTRIES);
+        trace_cursor_init(&c, d);
+        while (trace_next(&c, &op)) {
+            level += trace_op_delta(d, &op);
+            assert_int_equal(level, levels[d->first + c.index]);
+            peak = level > peak ? level : peak;
+        }
+        assert_int_equal(c.index + 1, windows[w][1] ? windows[w][1] : d->n);
+        assert_int_equal(d->totals.peak, peak);
+        trace_file_free(t);
+    }
+}
+
 static void stacks_are_interned_by_content(void **state)
 {
     (void)state;
@@ -236,6 +302,7 @@ int main(void)
         cmocka_unit_test(the_state_at_a_failed_request_is_kept),
         cmocka_unit_test(sizes_beyond_any_device_are_left_out_but_keep_their_index),
         cmocka_unit_test(levels_agree_with_plain_bookkeeping),
+        cmocka_unit_test(levels_of_chosen_events_are_those_of_the_whole),
         cmocka_unit_test(stacks_are_interned_by_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
