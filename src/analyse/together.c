@@ -29,7 +29,7 @@ static bool ranks_differ(const struct run_report *x, const struct run_report *y)
 /* The log of a snapshot's job; n_runs: there is none, or more than one could be. */
 static size_t log_of(const struct analysis *a, const struct run_report *s)
 {
-    size_t only = a->n_runs, named = a->n_runs, n = 0, n_named = 0;
+    size_t only = 0, named = 0, n = 0, n_named = 0;
     for (size_t i = 0; i < a->n_runs; i++) {
         const struct run_report *r = &a->runs[i];
         if (r->has_snapshot || ranks_differ(r, s))

@@ -13,7 +13,7 @@ struct fill_ink {
 
 /* Of the i-th part of a stack; blamed: the one to look at first. Neighbours differ in lightness. */
 struct fill_ink site_ink(size_t i, bool blamed);
-/* "main.py:44 train_step" of "/home/ana/main.py:44 train_step", the function alone of "??:0 function"; what
+/* "main.py:44 train_step" of "src/main.py:44 train_step", the function alone of "??:0 function"; what
  * stands for blocks without a stack for NULL. */
 const char *site_short(const char *site);
 /* The frame that r's findings name first, or TRACE_NONE. */
