@@ -184,6 +184,36 @@ static void a_law_is_robust_against_a_few_wild_rows(void **state)
     assert_true(fabs(f.c[0] - 3) < 0.05);
 }
 
+/* What defines Huber's estimate (1964): the clipped residuals are at right angles to each column. */
+static void a_fit_solves_the_estimating_equations(void **state)
+{
+    (void)state;
+    enum {
+        N = 400
+    };
+    double x[N], y[N], r[N], sorted[N];
+    const double *columns[] = {x};
+    struct fit f;
+    for (size_t i = 0; i < N; i++) {
+        x[i] = (double)(i * 37 % 101);
+        y[i] = 50 + 3 * x[i] + (double)(i * 71 % 23) - 11 + (i % 19 == 0 ? 300 : 0);
+    }
+    assert_true(fit_huber(&f, columns, y, N, 1, 0));
+    for (size_t i = 0; i < N; i++) {
+        r[i] = y[i] - fit_at(&f, &x[i]);
+        sorted[i] = r[i] < 0 ? -r[i] : r[i];
+    }
+    double limit = 1.345 * 1.4826 * stats_median(sorted, N), sum = 0, along = 0;
+    for (size_t i = 0; i < N; i++) {
+        double clipped = r[i] > limit ? limit : r[i] < -limit ? -limit : r[i];
+        sum += clipped / limit / N;
+        along += clipped / limit * (x[i] - 50) / 29 / N;
+    }
+    assert_true(fabs(sum) < 1e-3);
+    assert_true(fabs(along) < 1e-3);
+    assert_true(f.c[0] > 2.95 && f.c[0] < 3.05);
+}
+
 static void memory_that_falls_with_size_gets_no_law(void **state)
 {
     (void)state;
@@ -244,6 +274,7 @@ int main(void)
         cmocka_unit_test(bins_cover_all_pairs_and_skip_missing_ones),
         cmocka_unit_test(a_quadratic_law_is_found_exactly),
         cmocka_unit_test(a_law_is_robust_against_a_few_wild_rows),
+        cmocka_unit_test(a_fit_solves_the_estimating_equations),
         cmocka_unit_test(memory_that_falls_with_size_gets_no_law),
         cmocka_unit_test(a_repeated_column_does_no_harm),
         cmocka_unit_test(nothing_that_varies_is_no_fit),
