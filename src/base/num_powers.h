@@ -1,4 +1,6 @@
 /* Written by num_powers.py: change that instead. */
+#include <stdint.h>
+
 enum {
     POWER_FIRST = -64,
     POWER_LAST = 64

@@ -16,6 +16,7 @@ def power(q):
 
 def main():
     print("/* Written by num_powers.py: change that instead. */")
+    print("#include <stdint.h>\n")
     print("enum {\n    POWER_FIRST = %d,\n    POWER_LAST = %d\n};" % (FIRST, LAST))
     print("static const uint64_t POWERS[][2] = {")
     for q in range(FIRST, LAST + 1):
