@@ -4,15 +4,17 @@
 Without files, generated ones: Python stacks, C++ frames too, and stacks that are all distinct, at each size [MB],
 and the JSON form of the smallest. In each round, in turn: Python's pickle.load, the same with its collector off,
 reading with replay and holders (`--stdout json`), the whole report (`-o`) and the totals alone (`--to jsonl`).
-Processor seconds are compared, the least of the rounds, and the most memory that each had at once (of ours: beyond what
-`--version` takes). JSON files are compared with json.load. Every bar stands beside its figure; the exit status is 1 where one is missed.
+Processor seconds are compared, the least of the rounds, and the private memory, the most of them. JSON files are
+compared with json.load. Every bar stands beside its figure; the exit status is 1 where one is missed.
 """
 import argparse
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 import write_snapshot
 
@@ -29,37 +31,46 @@ BARS = {"python": {"x load": 12, "x load, no gc": 4, "report x load": 10, "memor
 BARS["cpp"] = BARS["python"]
 
 
+def anonymous(pid):
+    """Private memory of a process now [B]; the exit status's ru_maxrss would have that of ours before exec."""
+    try:
+        with open("/proc/%d/status" % pid) as f:
+            for line in f:
+                if line.startswith("RssAnon:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
 def run(argv):
-    """Processor seconds and peak resident memory [B] of one command."""
-    pid = os.fork()
-    if pid == 0:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.execvp(argv[0], argv)
-    _, status, used = os.wait4(pid, 0)
+    """Processor seconds and greatest private memory [B], looked at every few milliseconds, of one command."""
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    memory = 0
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            break
+        memory = max(memory, anonymous(process.pid))
+        time.sleep(0.003)
+    process.returncode = status
     if status:
         sys.exit("%s: exit status %d" % (" ".join(argv), status))
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
-
-
-def own_memory(a):
-    """What the program takes without a file, mostly pages of libraries that others share [B]."""
-    return run([a.program, "--version"])[1]
+    return used.ru_utime + used.ru_stime, memory
 
 
 def measure(a, f, work):
-    """{command: (seconds, memory)}, the least of the rounds."""
+    """{command: (seconds, memory)}."""
     commands = {"load": [a.python, "-c", LOAD, str(f), "on"], "load, no gc": [a.python, "-c", LOAD, str(f), "off"],
                 "read": [a.program, str(f), "--stdout", "json"],
                 "report": [a.program, str(f), "-o", str(work / "r"), "--force", "--quiet"],
                 "totals": [a.program, str(f), "--to", "jsonl"]}
     best = {}
-    own = own_memory(a)
     for _ in range(a.rounds):
         for name, argv in commands.items():
-            seconds, memory = run(argv)
-            got = seconds, memory - (0 if name.startswith("load") else own)
-            best[name] = tuple(map(min, best.get(name, got), got))
+            got = run(argv)
+            had = best.get(name, got)
+            best[name] = min(had[0], got[0]), max(had[1], got[1])
     return best
 
 
