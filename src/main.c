@@ -11,6 +11,7 @@
 #include "cli/dump.h"
 #include "cli/explain.h"
 #include "cli/formats.h"
+#include "cli/gates.h"
 #include "cli/inputs.h"
 #include "cli/logger.h"
 #include "cli/options.h"
@@ -409,7 +410,15 @@ static int make_report(struct session *s)
         struct analysis analysis;
         find_verdicts(s, &analysis, &set);
         warn_of_impossible(s, &analysis);
-        result = draw_and_deliver(s, &analysis);
+        if (!gates_run(&analysis, &s->o.gates, &s->term))
+            result =
+                fail(EXIT_USAGE, "--baseline: %s cannot be used; no report written", s->o.gates.baseline);
+        else
+            result = draw_and_deliver(s, &analysis);
+        const char *why;
+        int status = result == EXIT_OK ? gates_status(&why, &analysis, &s->o.gates) : EXIT_OK;
+        if (status != EXIT_OK)
+            result = fail(status, "%s", why);
         analysis_release(&analysis);
     }
     series_set_release(&set);

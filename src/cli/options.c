@@ -25,8 +25,9 @@ struct word {
     int value;
 };
 
-static const struct word words_part[] = {{"html", PART_HTML}, {"single", PART_SINGLE}, {"png", PART_PNG},
-                                         {"json", PART_JSON}, {"md", PART_MD},         {"txt", PART_TXT}};
+static const struct word words_part[] = {{"html", PART_HTML},   {"single", PART_SINGLE},  {"png", PART_PNG},
+                                         {"json", PART_JSON},   {"md", PART_MD},          {"txt", PART_TXT},
+                                         {"junit", PART_JUNIT}, {"metrics", PART_METRICS}};
 static const struct word words_stdout[] = {{"md", 0}, {"txt", 0}, {"json", 0}};
 static const struct word words_plots[] = {{"light", 1}, {"dark", 2}, {"both", 3}};
 static const struct word words_to[] = {{"jsonl", CONVERT_JSONL}, {"csv", CONVERT_CSV}};
@@ -271,6 +272,33 @@ static const char *parse_jobs(struct options *o, const char *text, struct arena 
     return NULL;
 }
 
+static const char *parse_gate(struct options *o, enum option_id id, const char *arg, struct arena *a)
+{
+    struct gate_options *g = &o->gates;
+    switch (id) {
+    case OPT_FAIL_ON:
+        return gate_fail_on(g, arg, a);
+    case OPT_MIN_CONFIDENCE:
+        return gate_min_confidence(g, arg, a);
+    case OPT_MAX_PEAK:
+        return gate_size_limit(&g->settings.max_peak, "max-peak", arg, a);
+    case OPT_MIN_HEADROOM:
+        return gate_size_limit(&g->settings.min_headroom, "min-headroom", arg, a);
+    case OPT_MAX_GROWTH:
+        return gate_max_growth(g, arg, a);
+    case OPT_MAX_REGRESSION:
+        return gate_max_regression(g, arg, a);
+    case OPT_BASELINE:
+        g->baseline = arg;
+        return *arg ? NULL : "--baseline: the name is empty";
+    case OPT_WARN_ONLY:
+        g->warn_only = true;
+        return NULL;
+    default:
+        return parse_action(o, id, arg, a);
+    }
+}
+
 static const char *parse_value(struct options *o, enum option_id id, const char *arg, struct arena *a)
 {
     int value = 0;
@@ -327,7 +355,7 @@ static const char *parse_value(struct options *o, enum option_id id, const char 
                                   "2024-05-01T12:00:00Z",
                                   arg);
     default:
-        return parse_action(o, id, arg, a);
+        return parse_gate(o, id, arg, a);
     }
 }
 
@@ -381,8 +409,10 @@ static const char *parse_option(struct options *o, enum option_id id, const char
 static bool changes_result(enum option_id id)
 {
     return id == OPT_FORMAT || id == OPT_MAP || id == OPT_SET || id == OPT_STEPS || id == OPT_EVENTS ||
-           id == OPT_CAPACITY || id == OPT_WHAT_IF || id == OPT_NAME_PATTERN || id == OPT_TEMPLATES ||
-           id == OPT_ONLY || id == OPT_PLOTS || id == OPT_REDACT;
+           id == OPT_CAPACITY || id == OPT_WHAT_IF || id == OPT_FAIL_ON || id == OPT_MIN_CONFIDENCE ||
+           id == OPT_MAX_PEAK || id == OPT_MIN_HEADROOM || id == OPT_MAX_GROWTH || id == OPT_MAX_REGRESSION ||
+           id == OPT_NAME_PATTERN || id == OPT_TEMPLATES || id == OPT_ONLY || id == OPT_PLOTS ||
+           id == OPT_REDACT;
 }
 
 static const char *check_together(const struct options *o)
@@ -393,6 +423,9 @@ static const char *check_together(const struct options *o)
         return "--stdout belongs to a report; it cannot be given with --to, --dump and the like";
     if (o->action == ACTION_DUMP && o->output)
         return "--dump prints to standard output; -o cannot be given with it";
+    const char *gates = gate_check_together(&o->gates);
+    if (gates)
+        return gates;
     if (o->quiet && o->verbose)
         return "--quiet and --verbose exclude each other";
     bool reads = o->action == ACTION_REPORT || o->action == ACTION_CONVERT || o->action == ACTION_DUMP;
@@ -407,6 +440,7 @@ static const char *check_together(const struct options *o)
 static void set_defaults(struct options *o, int argc, struct arena *a)
 {
     *o = (struct options){.parts = PART_ALL, .light = true, .dark = true, .redact = REDACT_PATHS};
+    gate_options_init(&o->gates);
     o->step_from = o->step_to = o->event_from = o->event_to = o->capacity_bytes = NAN;
     o->maps = arena_alloc(a, (size_t)argc * sizeof *o->maps);
     o->what_ifs = arena_alloc(a, (size_t)argc * sizeof *o->what_ifs);

@@ -9,6 +9,7 @@
 #include "analyse/what_if.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cli/gate_options.h"
 #include "cli/options_table.h"
 #include "normalise/normalise.h"
 
@@ -67,6 +68,7 @@ struct options {
     double capacity_bytes;           /* [B] NAN: not given */
     struct what_if_change *what_ifs; /* n_what_ifs */
     size_t n_what_ifs;
+    struct gate_options gates;
     enum convert_format to;
     enum dump_stage dump;
     enum colour colour;

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "model/gate.h"
 #include "model/series.h"
 #include "model/traits.h"
 
@@ -406,6 +407,10 @@ struct analysis {
     size_t n_quality;
     struct what_if_answer *what_if; /* n_what_if, in the order asked; of the lead run */
     size_t n_what_if;
+    struct gate *gates; /* n_gates that were asked for */
+    size_t n_gates;
+    bool has_baseline;
+    struct baseline baseline;
     bool ids_hidden; /* sample ids and hashes may be compared, not shown (--redact all) */
 };
 

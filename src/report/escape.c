@@ -109,6 +109,28 @@ void escape_markdown_code(struct buf *b, struct str s)
     buf_putc(b, '`');
 }
 
+void escape_xml(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        uint32_t cp = 0;
+        size_t n;
+
+        if (!show_unsafe(b, "\\", s, i, &n, &cp)) {
+            if (cp == '<')
+                buf_puts(b, "&lt;");
+            else if (cp == '>') /* also of a "]]>" */
+                buf_puts(b, "&gt;");
+            else if (cp == '&')
+                buf_puts(b, "&amp;");
+            else if (cp == '"')
+                buf_puts(b, "&quot;");
+            else
+                buf_put(b, s.p + i, n);
+        }
+        i += n;
+    }
+}
+
 static const char *ascii_for(uint32_t cp)
 {
     switch (cp) {

@@ -14,6 +14,8 @@ void escape_json(struct buf *b, struct str s);
 void escape_markdown(struct buf *b, struct str s);
 /* A Markdown code span on one line that s cannot leave, fit for a table cell. */
 void escape_markdown_code(struct buf *b, struct str s);
+/* XML 1.0 on one line, for an element or an attribute: only characters that XML may hold. */
+void escape_xml(struct buf *b, struct str s);
 /* Printable ASCII on one line: no control byte can reach a terminal. */
 void escape_ascii(struct buf *b, struct str s);
 

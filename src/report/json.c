@@ -258,9 +258,7 @@ void json_report(struct buf *out, const struct report_content *c)
     }
     json_close(&j, ']');
     put_ranks(&j, an);
-    json_open(&j, "gates", '[');
-    json_close(&j, ']');
-    json_null(&j, "baseline");
+    json_gates(&j, an);
     put_what_if(&j, an);
     json_close(&j, '}');
     buf_putc(out, '\n');

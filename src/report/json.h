@@ -12,8 +12,9 @@ void json_report(struct buf *out, const struct report_content *c);
 /* The reduced points behind the pictures: min, mean and max of each column per bucket of rows. */
 void json_series(struct buf *out, const struct analysis *an);
 
-/* For json.c: one element of "runs", and a verdict. */
+/* For json.c: one element of "runs"; "gates" and "baseline"; a verdict. */
 void json_run(struct json *j, const struct run_report *r);
+void json_gates(struct json *j, const struct analysis *an);
 void json_verdict(struct json *j, const char *key, const struct verdict *v);
 
 #endif

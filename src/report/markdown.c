@@ -1,5 +1,6 @@
 #include "report/escape.h"
 #include "report/facts.h"
+#include "report/gate_words.h"
 #include "report/rich.h"
 #include "report/summary.h"
 
@@ -97,6 +98,54 @@ static void facts(struct md *m)
     buf_puts(m->out, "\n| same batch fails |");
     cell(m, facts_same_batch_text(&m->a, m->an));
     buf_puts(m->out, "\n\n");
+}
+
+static void gates(struct md *m)
+{
+    size_t open = 0;
+
+    for (size_t i = 0; i < m->an->n_gates; i++) {
+        const struct gate *g = &m->an->gates[i];
+
+        if (g->result == GATE_PASS)
+            continue;
+        open++;
+        buf_printf(m->out, "**Gate %s:** ", g->result == GATE_FAIL ? "failed" : "not testable");
+        escape_markdown_code(m->out, str_of(g->id));
+        buf_puts(m->out, ": ");
+        rich(m, g->text);
+        buf_puts(m->out, "\n\n");
+    }
+    if (open == 0 && m->an->n_gates > 0)
+        buf_printf(m->out, "%zu gate%s passed.\n\n", m->an->n_gates, m->an->n_gates == 1 ? "" : "s");
+}
+
+static void baseline(struct md *m)
+{
+    const struct baseline *b = &m->an->baseline;
+
+    if (!m->an->has_baseline)
+        return;
+    if (!b->comparable) {
+        buf_puts(m->out, "Baseline ");
+        rich(m, baseline_sentence(&m->a, b));
+        buf_puts(m->out, "\n\n");
+    }
+    buf_puts(m->out, "| | baseline | now | difference | |\n|---|--:|--:|--:|---|\n");
+    for (size_t i = 0; i < b->n_metrics; i++) {
+        struct metric_shown shown = metric_shown(&m->a, b, &b->metrics[i]);
+
+        if (!metric_known(&b->metrics[i]))
+            continue;
+        buf_puts(m->out, "|");
+        cell(m, metric_word(&b->metrics[i]));
+        cell(m, shown.before);
+        cell(m, shown.now);
+        cell(m, shown.difference);
+        cell(m, shown.says);
+        buf_putc(m->out, '\n');
+    }
+    buf_putc(m->out, '\n');
 }
 
 static void spark(struct md *m)
@@ -252,7 +301,9 @@ void summary_markdown(struct buf *out, const struct report_content *c, const str
     arena_init(&m.a);
     const char *label = facts_label(&m.a, c->analysis, s->label);
     head(&m, label);
+    gates(&m);
     facts(&m);
+    baseline(&m);
     spark(&m);
     for (size_t i = 0; i < sizeof folded / sizeof folded[0]; i++) {
         size_t before = out->n;

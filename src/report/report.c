@@ -1,6 +1,7 @@
 #include "report/report.h"
 #include "base/embed.h"
 #include "base/mem.h"
+#include "report/ci.h"
 #include "report/dir.h"
 #include "report/json.h"
 #include "report/page.h"
@@ -124,6 +125,16 @@ static int add_all(struct files *f, const struct report_content *c, const struct
         struct buf *b = make(f);
         summary_text(b, c, s);
         add_made(f, "summary.txt", b);
+    }
+    if (s->parts & PART_JUNIT) {
+        struct buf *b = make(f);
+        ci_junit(b, c, s);
+        add_made(f, "junit.xml", b);
+    }
+    if (s->parts & PART_METRICS) {
+        struct buf *b = make(f);
+        ci_metrics(b, c, s);
+        add_made(f, "metrics.txt", b);
     }
     if (f->n)
         qsort(f->items, f->n, sizeof *f->items, by_name);

@@ -12,13 +12,15 @@
 #include "report/dir.h"
 
 enum report_part {
-    PART_HTML = 1,   /* index.html, style.css, plots/ */
-    PART_SINGLE = 2, /* oomreport.html */
-    PART_PNG = 4,    /* verdict.png */
-    PART_JSON = 8,   /* report.json, report.schema.json, data/series.json */
-    PART_MD = 16,    /* summary.md */
-    PART_TXT = 32,   /* summary.txt */
-    PART_ALL = 63
+    PART_HTML = 1,      /* index.html, style.css, plots/ */
+    PART_SINGLE = 2,    /* oomreport.html */
+    PART_PNG = 4,       /* verdict.png */
+    PART_JSON = 8,      /* report.json, report.schema.json, data/series.json */
+    PART_MD = 16,       /* summary.md */
+    PART_TXT = 32,      /* summary.txt */
+    PART_JUNIT = 64,    /* junit.xml */
+    PART_METRICS = 128, /* metrics.txt */
+    PART_ALL = 255
 };
 
 struct report_settings {

@@ -1,5 +1,6 @@
 #include "report/escape.h"
 #include "report/facts.h"
+#include "report/gate_words.h"
 #include "report/summary.h"
 
 #include <math.h>
@@ -116,6 +117,34 @@ static void what_if(struct buf *out, struct arena *a, const struct analysis *an)
         wrap(out, a, "  - ", arena_printf(a, "%s: %s", an->what_if[i].change, an->what_if[i].text), 4);
 }
 
+static void gates(struct buf *out, struct arena *a, const struct analysis *an)
+{
+    if (an->n_gates)
+        buf_puts(out, "\nGates\n");
+    for (size_t i = 0; i < an->n_gates; i++)
+        wrap(out, a, "  - ",
+             arena_printf(a, "%s: %s: %s", an->gates[i].id, gate_result_name(an->gates[i].result),
+                          an->gates[i].text),
+             4);
+}
+
+static void baseline(struct buf *out, struct arena *a, const struct analysis *an)
+{
+    const struct baseline *b = &an->baseline;
+
+    if (!an->has_baseline)
+        return;
+    buf_puts(out, "\nBaseline\n");
+    wrap(out, a, "  ", baseline_sentence(a, b), 2);
+    for (size_t i = 0; i < b->n_metrics; i++) {
+        struct metric_shown shown = metric_shown(a, b, &b->metrics[i]);
+
+        if (metric_known(&b->metrics[i]))
+            row(out, a, metric_word(&b->metrics[i]),
+                arena_printf(a, "%s, was %s: %s", shown.now, shown.before, shown.says));
+    }
+}
+
 void summary_text(struct buf *out, const struct report_content *c, const struct report_settings *s)
 {
     const struct analysis *an = c->analysis;
@@ -131,6 +160,8 @@ void summary_text(struct buf *out, const struct report_content *c, const struct 
         wrap(out, &a, "Try first: ", v->fix, 0);
     }
     facts(out, &a, an);
+    gates(out, &a, an);
+    baseline(out, &a, an);
     spark(out, &a, an);
     runs(out, &a, an);
     what_if(out, &a, an);
