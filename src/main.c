@@ -45,8 +45,10 @@ struct session {
     size_t skipped; /* inputs that were named and gave no memory figure */
     const char *first_skipped;
     const char *templates_shown; /* --templates as the report names it */
-    size_t passed_over;          /* files of a directory that are no logs */
-    int write_error;             /* errno of the first failed write to standard output */
+    struct past_report **past;   /* n_past inputs that are earlier reports */
+    size_t n_past;
+    size_t passed_over; /* files of a directory that are no logs */
+    int write_error;    /* errno of the first failed write to standard output */
 };
 
 /* The unfinished output of --to: a signal takes it away. Set once before, and
@@ -137,6 +139,16 @@ static int read_input(struct session *s, const struct input *input, const struct
     diag_init(&d);
     struct input_info *info = &s->infos[s->n_infos];
     int status = normalise_one(s, input, to, info, &d);
+    if (info->past && to->builder)
+        s->past[s->n_past++] = info->past;
+    else if (info->past) {
+        past_report_free(info->past);
+        info->records = 0;
+        info->has_memory = false;
+        diag_add(&d, DIAG_BAD_REPORT, (struct place){input->path, 0, 0},
+                 "a report holds no records to convert; give the log");
+    }
+    info->past = NULL;
     trace_file_free(info->trace); /* what the series need of it they share */
     info->trace = NULL;
     int result = EXIT_OK;
@@ -223,6 +235,7 @@ static int read_inputs(struct session *s, const struct destination *to)
     if (to->builder)
         begin_ahead(s);
     s->infos = arena_alloc(&s->arena, (s->inputs.n + 1) * sizeof *s->infos);
+    s->past = arena_alloc(&s->arena, (s->inputs.n + 1) * sizeof(struct past_report *));
     for (size_t i = 0; i < s->inputs.n; i++) {
         term_progress(&s->term, i, s->inputs.n, s->inputs.items[i].path);
         int status = read_input(s, &s->inputs.items[i], to);
@@ -245,6 +258,13 @@ static int read_series(struct session *s, struct series_set *set)
         builder_finish(set, to.builder);
     builder_free(to.builder);
     return status;
+}
+
+static void release_past(struct session *s)
+{
+    for (size_t i = 0; i < s->n_past; i++)
+        past_report_free(s->past[i]);
+    s->n_past = 0;
 }
 
 static bool any_memory(const struct session *s)
@@ -363,8 +383,12 @@ static void find_verdicts(struct session *s, struct analysis *analysis, struct s
     const struct options *o = &s->o;
     struct redactor redactor = {
         .level = o->redact, .inputs = s->infos, .n_inputs = s->n_infos, .arena = &s->arena};
-    struct analyse_settings settings = {o->capacity_bytes, o->what_ifs, o->n_what_ifs,
-                                        o->redact == REDACT_ALL};
+    struct analyse_settings settings = {o->capacity_bytes,
+                                        o->what_ifs,
+                                        o->n_what_ifs,
+                                        o->redact == REDACT_ALL,
+                                        (const struct past_report *const *)s->past,
+                                        s->n_past};
     redact_series(&redactor, set);
     analyse(analysis, set, &settings);
     redact_analysis(&redactor, analysis);
@@ -406,6 +430,10 @@ static int make_report(struct session *s)
     if (result == EXIT_OK && !any_memory(s))
         result = fail(EXIT_USAGE, "no input with memory figures; nothing to report "
                                   "(--map names a column that holds them)");
+    if (result == EXIT_OK && s->n_past > 0 && s->o.redact == REDACT_ALL)
+        result = fail(EXIT_USAGE,
+                      "--redact all: what an earlier report names cannot be taken out of it here; make that "
+                      "report from its logs with --redact all, and merge without it");
     if (result == EXIT_OK) {
         struct analysis analysis;
         find_verdicts(s, &analysis, &set);
@@ -422,6 +450,7 @@ static int make_report(struct session *s)
         analysis_release(&analysis);
     }
     series_set_release(&set);
+    release_past(s);
     if (result == EXIT_OK && s->o.strict && s->skipped > 0)
         result = fail(EXIT_SKIPPED, "--strict: %zu input%s skipped, first %s", s->skipped,
                       s->skipped == 1 ? " was" : "s were", s->first_skipped);
@@ -518,6 +547,7 @@ static int dump_stage(struct session *s)
         analysis_release(&analysis);
     }
     series_set_release(&set);
+    release_past(s);
     return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analyse/copies.h"
 #include "analyse/cross_run.h"
+#include "analyse/merge.h"
 #include "analyse/overall.h"
 #include "analyse/ranks.h"
 #include "analyse/rules.h"
@@ -64,15 +65,35 @@ static struct what_if_answer *run(struct analysis *a, struct run_report *out, co
     return answers;
 }
 
+/* The answers of the lead run. A report has not the rows that they come from. */
+static void take_answers(struct analysis *out, const struct series_set *set,
+                         struct what_if_answer *const *answers, const struct analyse_settings *settings)
+{
+    out->n_what_if = settings->n_what_if;
+    for (size_t i = 0; i < set->n; i++)
+        if (set->items[i] == out->runs[out->lead].series && answers[i])
+            out->what_if = answers[i];
+    if (out->what_if || out->n_what_if == 0)
+        return;
+    out->what_if = arena_alloc(&out->arena, out->n_what_if * sizeof *out->what_if);
+    for (size_t i = 0; i < out->n_what_if; i++)
+        out->what_if[i] = (struct what_if_answer){
+            settings->what_if[i].given,
+            "This run was read from a report, which has not the rows that the answer comes "
+            "from; give its log.",
+            -1, NAN};
+}
+
 void analyse(struct analysis *out, const struct series_set *set, const struct analyse_settings *settings)
 {
     memset(out, 0, sizeof *out);
     arena_init(&out->arena);
-    out->runs = arena_alloc(&out->arena, (set->n + 1) * sizeof *out->runs);
     struct what_if_answer **answers =
         arena_alloc(&out->arena, (set->n + 1) * sizeof(struct what_if_answer *));
     static const struct analyse_settings usual = {.capacity_bytes = NAN};
     settings = settings ? settings : &usual;
+    size_t room = set->n + merge_room(settings->past, settings->n_past) + 1;
+    out->runs = arena_alloc(&out->arena, room * sizeof *out->runs);
     uint64_t *digest = mem_alloc((set->n + 1) * sizeof *digest);
     for (size_t i = 0; i < set->n; i++) {
         digest[i] = set->n > 1 ? copies_digest(set->items[i]) : 0;
@@ -81,19 +102,18 @@ void analyse(struct analysis *out, const struct series_set *set, const struct an
             quality_copy(out, set->items[i], set->items[first]);
             continue;
         }
-        answers[out->n_runs] = run(out, &out->runs[out->n_runs], set->items[i], settings);
+        answers[i] = run(out, &out->runs[out->n_runs], set->items[i], settings);
         out->n_runs++;
     }
     free(digest);
     out->ids_hidden = settings->hide_ids;
+    merge_runs(out, settings->past, settings->n_past);
     together_find(out);
     ranks_fill(out);
     overall(out);
     together_say(out);
-    if (out->n_runs > 0) {
-        out->what_if = answers[out->lead];
-        out->n_what_if = settings->n_what_if;
-    }
+    if (out->n_runs > 0)
+        take_answers(out, set, answers, settings);
     cross_run(out);
 }
 

@@ -8,13 +8,15 @@
 #define OOMREPORT_ANALYSE_ANALYSE_H
 
 #include "analyse/what_if.h"
-#include "model/verdict.h"
+#include "model/past.h"
 
 struct analyse_settings {
     double capacity_bytes;                /* --capacity [B]; NAN: from the logs */
     const struct what_if_change *what_if; /* n_what_if of --what-if */
     size_t n_what_if;
-    bool hide_ids; /* no sentence names a sample */
+    bool hide_ids;                         /* no sentence names a sample */
+    const struct past_report *const *past; /* n_past earlier reports, whose runs join in */
+    size_t n_past;
 };
 
 /* The series must outlive the analysis. out is released with analysis_release. */

@@ -58,6 +58,14 @@ static uint64_t mix_own_name(uint64_t h, const struct series *s)
     if (run.n == 0 || !base || (stem > 0 && stem <= run.n && memcmp(run.p, base, stem) == 0) ||
         memchr(run.p, '(', run.n))
         return h;
+    size_t digits = 0; /* "x seed 3" is what x is called beside other seeds */
+    while (digits < run.n && run.p[run.n - 1 - digits] >= '0' && run.p[run.n - 1 - digits] <= '9')
+        digits++;
+    static const char seed[] = " seed ";
+    size_t behind = run.n - digits;
+    if (digits > 0 && behind > sizeof seed - 1 &&
+        memcmp(run.p + behind - (sizeof seed - 1), seed, sizeof seed - 1) == 0)
+        run.n = behind - (sizeof seed - 1);
     return mix_text(h, run);
 }
 

@@ -152,6 +152,11 @@ void quality_run(struct analysis *a, const struct run_ctx *c)
     gaps(a, c, run);
 }
 
+void quality_add(struct analysis *a, const char *code, const char *text)
+{
+    add(a, code, text);
+}
+
 void quality_copy(struct analysis *a, const struct series *copy, const struct series *first)
 {
     add(a, "copy",

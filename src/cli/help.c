@@ -7,7 +7,6 @@ static const char intro[] =
     "  oomreport run1.jsonl run2.jsonl -o report/     a report in report/index.html\n"
     "  oomreport logs/ --capacity 79.2GiB             every log in a directory\n"
     "  oomreport --stdout txt train.log               the verdict as text, no directory\n"
-    "  nvidia-smi ... --format=csv -l 1 | oomreport - standard input\n"
     "\n"
     "usage: oomreport [OPTION]... FILE|DIR|-...\n";
 

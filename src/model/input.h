@@ -21,6 +21,7 @@ struct input_info {
     bool built_in;                  /* the mapping is one of ours */
     const struct input_note *notes; /* n_notes */
     size_t n_notes;
+    struct past_report *past; /* the input was an earlier report: what it holds, the caller's to free */
     struct trace_file *trace; /* of a memory snapshot; given to builder_input_end, NULL afterwards */
 };
 

@@ -24,6 +24,7 @@ struct standing {
 };
 
 struct run_traits {
+    const char *report;                 /* name of the report that the run was read from, or NULL */
     uint64_t digest;                    /* of all that was logged; 0: none */
     double peak_bytes;                  /* [B] largest memory figure; NAN */
     double end_time;                    /* [s] of the event that ended it; NAN */

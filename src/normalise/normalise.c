@@ -5,6 +5,7 @@
 #include "normalise/source_run.h"
 #include "normalise/steps_from_trace.h"
 #include "normalise/text_rows.h"
+#include "read/past_report.h"
 #include "read/snapshot.h"
 #include <math.h>
 #include <stdlib.h>
@@ -192,6 +193,31 @@ static int read_snapshot(struct input_info *info, const struct record_sink *sink
     return info->has_memory ? 0 : -1;
 }
 
+/* An earlier report: its runs join in the analysis, it has no records. */
+static int read_past(struct input_info *info, struct source *source, struct arena *a, struct diag *d)
+{
+    size_t from = d->n;
+    info->past = past_report_read(source, info->name, d);
+    if (info->past) {
+        info->format = "oomreport";
+        info->built_in = true;
+        info->records = info->past->n_runs;
+        info->has_memory = info->past->n_runs > 0;
+        for (size_t i = 0; i < info->past->n_runs; i++) {
+            info->first_step = fmin(info->first_step, info->past->runs[i].first_step);
+            info->last_step = fmax(info->last_step, info->past->runs[i].last_step);
+            info->past->runs[i].traits.report = info->name;
+        }
+        if (!info->past->mergeable)
+            diag_add(
+                d, DIAG_BAD_REPORT, whole(info->name),
+                "a report of an older version: it has not all that a comparison with other runs needs; made "
+                "again from the logs it would");
+    }
+    take_notes(info, d, from, NULL, a);
+    return info->has_memory ? 0 : -1;
+}
+
 int normalise_source(struct input_info *info, const struct record_sink *sink, struct source *source,
                      const struct normalise_settings *settings, const struct mapping *m, struct arena *a,
                      struct diag *d)
@@ -202,6 +228,10 @@ int normalise_source(struct input_info *info, const struct record_sink *sink, st
     const char *what = NULL;
     int rc = -1;
     struct str head = source_head(source);
+    if (!m && !settings->format && past_report_detect(head)) {
+        free(rows);
+        return read_past(info, source, a, d);
+    }
     enum snapshot_form form = m || settings->format ? SNAPSHOT_NONE : snapshot_detect(head);
     if (form != SNAPSHOT_NONE) {
         free(rows);

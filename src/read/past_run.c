@@ -58,6 +58,8 @@ void past_verdict(struct verdict *out, struct arena *a, const cJSON *o)
                          .counterfactual = past_text(a, o, "counterfactual"),
                          .next_run = past_text(a, o, "next_run")};
     out->subtype = subtype_of(o, out->cause);
+    out->summary = out->summary ? out->summary : "";
+    out->fix = out->fix ? out->fix : "";
     cJSON_ArrayForEach(v, list)
     {
         const char *text = past_text(a, v, "text");

@@ -7,7 +7,11 @@
 
 enum {
     RUNS_IN_FULL = 64,
-    LEAST_HEADROOM = 10
+    LEAST_HEADROOM = 10,
+    /* points of a column that a run carries for merging */
+    POINTS_ALL = 1200,
+    POINTS_MOST = 240,
+    POINTS_LEAST = 24
 };
 
 void json_verdict(struct json *j, const char *key, const struct verdict *v)
@@ -226,9 +230,14 @@ static void put_runs(struct json *j, const struct analysis *an)
 
     choose_runs(keep, an);
     json_open(j, "runs", '[');
+    size_t kept = 0;
+    for (size_t i = 0; i < an->n_runs; i++)
+        kept += keep[i];
+    size_t points = kept < 4 ? POINTS_MOST : POINTS_ALL / kept;
+    points = points > POINTS_MOST ? POINTS_MOST : points < POINTS_LEAST ? POINTS_LEAST : points;
     for (size_t i = 0; i < an->n_runs; i++)
         if (keep[i])
-            json_run(j, &an->runs[i]);
+            json_run(j, &an->runs[i], points);
     json_close(j, ']');
     free(keep);
 }

@@ -13,7 +13,11 @@ void json_report(struct buf *out, const struct report_content *c);
 void json_series(struct buf *out, const struct analysis *an);
 
 /* For json.c: one element of "runs"; "gates" and "baseline"; a verdict. */
-void json_run(struct json *j, const struct run_report *r);
+void json_run(struct json *j, const struct run_report *r, size_t points);
+void json_ids(struct json *j, const char *key, const char *ids); /* CSV form as an array */
+/* What merging needs of a run, with at most so many points of its columns. */
+void json_merge(struct json *j, const struct run_report *r, size_t points);
+void json_points(struct json *j, const char *key, const struct series *s, size_t most);
 void json_gates(struct json *j, const struct analysis *an);
 void json_verdict(struct json *j, const char *key, const struct verdict *v);
 

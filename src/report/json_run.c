@@ -13,7 +13,7 @@ static void put_place(struct json *j, const char *key, struct place at)
 }
 
 /* "8812;9" in CSV form as ["8812", "9"]. */
-static void put_ids(struct json *j, const char *key, const char *ids)
+void json_ids(struct json *j, const char *key, const char *ids)
 {
     struct buf id = {0};
 
@@ -56,7 +56,7 @@ static void put_failure(struct json *j, const struct run_report *r)
     json_whole(j, "tokens", f->tokens);
     json_whole(j, "height", f->height);
     json_whole(j, "width", f->width);
-    put_ids(j, "batch_ids", f->ids_hidden ? NULL : f->batch_ids);
+    json_ids(j, "batch_ids", f->ids_hidden ? NULL : f->batch_ids);
     json_text(j, "batch_hash", f->ids_hidden ? NULL : f->batch_hash);
     json_close(j, '}');
     json_whole(j, "requested_bytes", f->requested_bytes);
@@ -251,7 +251,7 @@ static void put_capacity(struct json *j, const struct run_report *r)
     json_close(j, '}');
 }
 
-void json_run(struct json *j, const struct run_report *r)
+void json_run(struct json *j, const struct run_report *r, size_t points)
 {
     json_open(j, NULL, '{');
     json_text(j, "run", r->run ? r->run : "");
@@ -276,5 +276,6 @@ void json_run(struct json *j, const struct run_report *r)
     put_eval(j, r);
     put_capacity(j, r);
     json_snapshot(j, r);
+    json_merge(j, r, points);
     json_close(j, '}');
 }

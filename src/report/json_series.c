@@ -57,24 +57,37 @@ static void put_column(struct json *j, const struct series *s, enum field f, siz
     json_close(j, '}');
 }
 
-static void put_series(struct json *j, const struct run_report *r, size_t most)
+/* Members of an open object. */
+static void put_points(struct json *j, const struct series *s, size_t most)
 {
     static const enum field fields[] = {F_STEP,        F_ALLOCATED, F_PEAK,   F_RESERVED, F_PEAK_RESERVED,
                                         F_DEVICE_USED, F_HOST_RSS,  F_TOKENS, F_MAX_LEN,  F_BATCH_SIZE};
-    const struct series *s = r->series;
-    size_t buckets = s->rows < most ? s->rows : most;
+    size_t rows = s ? s->rows : 0, buckets = rows < most ? rows : most;
 
-    json_open(j, NULL, '{');
-    json_text(j, "run", r->run ? r->run : "");
-    json_whole(j, "seed", r->seed);
-    json_whole(j, "rank", r->rank);
-    json_u64(j, "rows", s->rows);
+    buckets = buckets < BUCKETS_LEAD ? buckets : BUCKETS_LEAD;
+    json_u64(j, "rows", rows);
     json_u64(j, "buckets", buckets);
     json_open(j, "columns", '{');
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (buckets > 0 && series_has(s, fields[i]))
             put_column(j, s, fields[i], buckets);
     json_close(j, '}');
+}
+
+void json_points(struct json *j, const char *key, const struct series *s, size_t most)
+{
+    json_open(j, key, '{');
+    put_points(j, s, most);
+    json_close(j, '}');
+}
+
+static void put_series(struct json *j, const struct run_report *r, size_t most)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "run", r->run ? r->run : "");
+    json_whole(j, "seed", r->seed);
+    json_whole(j, "rank", r->rank);
+    put_points(j, r->series, most);
     json_close(j, '}');
 }
 

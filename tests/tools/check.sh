@@ -130,6 +130,7 @@ for suite in "$@"; do
     cli) suite_script cli "$PYTHON" tests/tools/check_cli.py --program "$BUILD/oomreport" --work "$work/cli" ;;
     redact) suite_script redact "$PYTHON" tests/tools/check_redact.py --program "$BUILD/oomreport" --work "$work/redact" ;;
     schema) suite_script schema "$PYTHON" tests/tools/check_schema.py --program "$BUILD/oomreport" --work "$work/schema" ;;
+    merge) suite_script merge "$PYTHON" tests/tools/check_merge.py --program "$BUILD/oomreport" --work "$work/merge" ;;
     browser) suite_script browser "$PYTHON" tests/tools/check_browser.py --program "$BUILD/oomreport" --work "$work/browser" ;;
     esac
 done
