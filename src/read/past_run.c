@@ -260,6 +260,7 @@ static void read_holders(struct run_report *out, struct arena *a, const cJSON *r
         const cJSON *stack = past_array(v, "stack", &m, 256);
         *h = (struct holder){.at = (enum holder_at)word_holder_at(v, "at", HOLDER_AT_PEAK),
                              .site = past_text(a, v, "site"),
+                             .frame = UINT32_MAX, /* of a trace, which a report has not */
                              .stack = arena_alloc(a, (m + 1) * sizeof *h->stack),
                              .bytes = past_number(v, "bytes"),
                              .count = past_number(v, "count"),
@@ -270,7 +271,7 @@ static void read_holders(struct run_report *out, struct arena *a, const cJSON *r
             arena_strndup(a, frame->valuestring, strlen(frame->valuestring));
     }
     out->has_blame = blame != NULL;
-    out->blame = (struct blame){past_text(a, blame, "site"), past_number(blame, "bytes"),
+    out->blame = (struct blame){past_text(a, blame, "site"), UINT32_MAX, past_number(blame, "bytes"),
                                 past_number(blame, "share"), past_number(blame, "growth_bytes_per_step")};
 }
 
