@@ -113,7 +113,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB)
 RUN_TESTS = BUILD=$(BUILD) PYTHON=$(PYTHON) sh tests/tools/check.sh
 
 check: all $(UNIT) $(REPLAY) ## all tests; the last line is "N passed, N failed"
-	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts snapshots mutations schema redact cli logger browser
+	@$(RUN_TESTS) unit golden replay formats made fixtures verdicts snapshots mutations schema redact cli logger merge outputs browser
 unit: $(UNIT) ## unit tests
 	@$(RUN_TESTS) unit
 golden: $(PROG) ## golden tests

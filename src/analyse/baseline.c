@@ -5,6 +5,7 @@
 #include "analyse/say.h"
 #include "analyse/stats.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,6 +106,21 @@ static const char *device_of(const struct run_report *runs, size_t n)
     return NULL;
 }
 
+/* The same device, one of them perhaps read from a report, where bytes that are no UTF-8 are U+FFFD. */
+static bool same_name(const char *x, const char *y)
+{
+    struct str a = str_of(x), b = str_of(y);
+    while (a.n > 0 && b.n > 0) {
+        uint32_t ca = 0xFFFD, cb = 0xFFFD;
+        size_t na = utf8_next(&ca, a), nb = utf8_next(&cb, b);
+        if ((na ? ca : 0xFFFD) != (nb ? cb : 0xFFFD))
+            return false;
+        a = (struct str){a.p + (na ? na : 1), a.n - (na ? na : 1)};
+        b = (struct str){b.p + (nb ? nb : 1), b.n - (nb ? nb : 1)};
+    }
+    return a.n == 0 && b.n == 0;
+}
+
 /* Whether some run of either has a device that the other knows too, or one of them knows none. */
 static bool same_device(const struct analysis *a, const struct past_report *p)
 {
@@ -112,7 +128,7 @@ static bool same_device(const struct analysis *a, const struct past_report *p)
         return true;
     for (size_t i = 0; i < a->n_runs; i++)
         for (size_t k = 0; k < p->n_runs && a->runs[i].device; k++)
-            if (p->runs[k].device && strcmp(a->runs[i].device, p->runs[k].device) == 0)
+            if (p->runs[k].device && same_name(a->runs[i].device, p->runs[k].device))
                 return true;
     return false;
 }

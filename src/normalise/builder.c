@@ -239,10 +239,36 @@ static struct lane *open_lane(struct builder *b, const struct lane_key *k, const
 static const uint64_t WHOSE =
     (uint64_t)1 << F_RUN | (uint64_t)1 << F_SEED | (uint64_t)1 << F_RANK | (uint64_t)1 << F_DEVICE;
 
-static void take(void *ctx, const struct record *r, const struct process_use *processes, size_t n)
+enum {
+    NAME_BYTES = 256, /* of a name or a label that are kept: it stands in a report many times */
+    MESSAGE_BYTES = 16384
+};
+
+/* r, or `cut`, which is r with its long texts cut between characters. Ids stay. */
+static const struct record *with_short_texts(const struct record *r, struct record *cut)
+{
+    const struct record *result = r;
+    for (uint64_t bits = r->have & FIELDS_TEXT & ~((uint64_t)1 << F_BATCH_IDS); bits; bits &= bits - 1) {
+        enum field f = (enum field)__builtin_ctzll(bits);
+        size_t most = f == F_MESSAGE ? MESSAGE_BYTES : NAME_BYTES;
+        if (r->v[f].s.n <= most)
+            continue;
+        if (result == r)
+            *cut = *r;
+        result = cut;
+        cut->v[f].s.n = most;
+        while (cut->v[f].s.n > most - 4 && ((unsigned char)r->v[f].s.p[cut->v[f].s.n] & 0xC0) == 0x80)
+            cut->v[f].s.n--;
+    }
+    return result;
+}
+
+static void take(void *ctx, const struct record *given, const struct process_use *processes, size_t n)
 {
     struct builder *b = ctx;
     struct lane_key key;
+    struct record cut;
+    const struct record *r = with_short_texts(given, &cut);
     if (record_has(r, F_OOMLOG)) {
         held_set(&b->header, r);
         b->header_seq++;

@@ -163,7 +163,7 @@ const char *facts_label(struct arena *a, const struct analysis *an, const char *
     size_t runs = facts_runs(an);
 
     if (label && *label)
-        return label;
+        return words_short(a, label, 200);
     if (runs == 0)
         return "no runs";
     if (runs == 1)

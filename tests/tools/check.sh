@@ -131,6 +131,7 @@ for suite in "$@"; do
     redact) suite_script redact "$PYTHON" tests/tools/check_redact.py --program "$BUILD/oomreport" --work "$work/redact" ;;
     schema) suite_script schema "$PYTHON" tests/tools/check_schema.py --program "$BUILD/oomreport" --work "$work/schema" ;;
     merge) suite_script merge "$PYTHON" tests/tools/check_merge.py --program "$BUILD/oomreport" --work "$work/merge" ;;
+    outputs) suite_script outputs "$PYTHON" tests/tools/check_outputs.py --program "$BUILD/oomreport" --work "$work/outputs" ;;
     browser) suite_script browser "$PYTHON" tests/tools/check_browser.py --program "$BUILD/oomreport" --work "$work/browser" ;;
     esac
 done
