@@ -3,6 +3,7 @@
 #include "normalise/rows.h"
 #include "normalise/sniff.h"
 #include "normalise/source_run.h"
+#include "normalise/steps_from_profiler.h"
 #include "normalise/steps_from_trace.h"
 #include "normalise/text_rows.h"
 #include "read/past_report.h"
@@ -218,6 +219,36 @@ static int read_past(struct input_info *info, struct source *source, struct aren
     return info->has_memory ? 0 : -1;
 }
 
+/* A profiler's trace: its memory events and steps become records. */
+static int read_profiler(struct input_info *info, const struct record_sink *sink, struct source *source,
+                         const struct normalise_settings *settings, struct arena *a, struct diag *d)
+{
+    size_t from = d->n;
+    struct profiler_trace t;
+    profiler_read(&t, source, &info->skipped, d);
+    info->format = "torch-profiler";
+    info->built_in = true;
+    info->records = steps_from_profiler(&t, settings, &info->first_step, &info->last_step, sink);
+    info->has_memory = info->records > 0;
+    if (info->has_memory && !t.n_steps)
+        diag_add(d, DIAG_SNAPSHOT_WINDOW, whole(info->name),
+                 "a profiler trace without steps (ProfilerStep#N): one record for each device; call the "
+                 "profiler's step() behind each step");
+    else if (!info->has_memory && t.events)
+        diag_add(
+            d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
+            "a profiler trace with no memory event in a step that was asked for; its steps are %.0f to %.0f",
+            info->first_step, info->last_step);
+    else if (!info->has_memory)
+        diag_add(d, DIAG_NO_MEMORY_FIGURES, whole(info->name),
+                 "a profiler trace without [memory] events of a CUDA device%s; record it with "
+                 "torch.profiler.profile(profile_memory=True)",
+                 t.others ? " (only of others)" : "");
+    take_notes(info, d, from, NULL, a);
+    profiler_release(&t);
+    return info->has_memory ? 0 : -1;
+}
+
 int normalise_source(struct input_info *info, const struct record_sink *sink, struct source *source,
                      const struct normalise_settings *settings, const struct mapping *m, struct arena *a,
                      struct diag *d)
@@ -236,6 +267,10 @@ int normalise_source(struct input_info *info, const struct record_sink *sink, st
     if (form != SNAPSHOT_NONE) {
         free(rows);
         return read_snapshot(info, sink, source, form, settings, a, d);
+    }
+    if (!m && !settings->format && profiler_detect(head)) {
+        free(rows);
+        return read_profiler(info, sink, source, settings, a, d);
     }
     enum syntax syntax = read_detect(head, &what);
     if (m && m->layout.columns && syntax == SYNTAX_TEXT)
