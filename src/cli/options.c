@@ -156,6 +156,22 @@ bool options_size(double *out_bytes, const char *text)
     return true;
 }
 
+static int two_digits(const char *p)
+{
+    return 10 * (p[0] - '0') + p[1] - '0';
+}
+
+/* 2024-05-01T12:00:00, all digits: is there such a day and time? A leap second counts. */
+static bool is_day_and_time(const char *t)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int year = 100 * two_digits(t) + two_digits(t + 2), month = two_digits(t + 5), day = two_digits(t + 8);
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    if (month < 1 || month > 12 || day < 1 || day > days[month - 1] + (month == 2 && leap))
+        return false;
+    return two_digits(t + 11) < 24 && two_digits(t + 14) < 60 && two_digits(t + 17) <= 60;
+}
+
 bool options_is_rfc3339(const char *text)
 {
     static const char form[] = "dddd-dd-ddTdd:dd:dd";
@@ -163,6 +179,8 @@ bool options_is_rfc3339(const char *text)
     for (; form[i]; i++)
         if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
             return false;
+    if (!is_day_and_time(text))
+        return false;
     if (text[i] == '.') {
         if (!isdigit((unsigned char)text[++i]))
             return false;
@@ -178,7 +196,7 @@ bool options_is_rfc3339(const char *text)
     for (size_t k = 0; zone[k]; k++, i++)
         if (zone[k] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != zone[k])
             return false;
-    return text[i] == '\0';
+    return text[i] == '\0' && two_digits(text + i - 5) < 24 && two_digits(text + i - 2) < 60;
 }
 
 const char *options_timestamp(struct options *o, struct arena *a)

@@ -174,6 +174,13 @@ static void only_rfc3339_is_a_timestamp(void **state)
     assert_false(options_is_rfc3339("2024-05-01T12:00:00"));
     assert_false(options_is_rfc3339("2024-05-01T12:00:00Z "));
     assert_false(options_is_rfc3339("yesterday"));
+    assert_false(options_is_rfc3339("2026-13-01T12:00:00Z"));
+    assert_false(options_is_rfc3339("2026-02-29T12:00:00Z"));
+    assert_true(options_is_rfc3339("2024-02-29T23:59:60Z"));
+    assert_false(options_is_rfc3339("2026-11-00T12:00:00Z"));
+    assert_false(options_is_rfc3339("2026-11-01T24:00:00Z"));
+    assert_false(options_is_rfc3339("2026-11-01T12:60:00Z"));
+    assert_false(options_is_rfc3339("2026-11-01T12:00:00+24:00"));
     assert_false(options_is_rfc3339(""));
 }
 
