@@ -3,7 +3,6 @@
 
 static const char intro[] =
     "oomreport: why did training run out of GPU memory? Reads step logs, writes a report.\n"
-    "\n"
     "  oomreport run1.jsonl run2.jsonl -o report/     a report in report/index.html\n"
     "  oomreport logs/ --capacity 79.2GiB             every log in a directory\n"
     "  oomreport --stdout txt train.log               the verdict as text, no directory\n"
