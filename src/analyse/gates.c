@@ -78,6 +78,15 @@ static void check_verdicts(struct analysis *a, const struct fail_on *f, enum cer
                                       what_failed(&a->arena, f, least))});
 }
 
+/* Whether the peaks were compared: two reports without figures differ in nothing. */
+static bool peaks_compared(const struct baseline *b)
+{
+    for (size_t i = 0; i < b->n_metrics; i++)
+        if (strcmp(b->metrics[i].id, "peak_bytes") == 0)
+            return isfinite(b->metrics[i].before) && isfinite(b->metrics[i].now);
+    return false;
+}
+
 static void check_regression(struct analysis *a, const struct fail_on *f)
 {
     const struct baseline *b = &a->baseline;
@@ -92,6 +101,9 @@ static void check_regression(struct analysis *a, const struct fail_on *f)
     if (!b->comparable)
         add(a, (struct gate){id, NAN, 0, "metrics", GATE_NOT_TESTABLE,
                              arena_printf(&a->arena, "not comparable with the baseline: %s", b->why_not)});
+    else if (worse == 0 && !peaks_compared(b))
+        add(a, (struct gate){id, NAN, 0, "metrics", GATE_NOT_TESTABLE,
+                             "this report or the baseline has no memory figure"});
     else
         add(a, (struct gate){id, (double)worse, 0, "metrics", worse ? GATE_FAIL : GATE_PASS,
                              worse ? arena_printf(&a->arena, "worse than the baseline: %s", which)
