@@ -561,10 +561,23 @@ static struct trace_window events_wanted(const struct options *o)
     return (struct trace_window){(uint64_t)from, (uint64_t)n};
 }
 
+/* A folder of templates that is not there would leave the built-in ones, unsaid. */
+static const char *templates_wrong(struct session *s)
+{
+    struct stat st;
+    const char *dir = s->o.templates;
+    int error = !dir || stat(dir, &st) == 0 ? 0 : errno;
+    if (dir && error == 0 && !S_ISDIR(st.st_mode))
+        error = ENOTDIR;
+    return error ? arena_printf(&s->arena, "--templates: %s: %s", dir, strerror(error)) : NULL;
+}
+
 /* What needs inputs. */
 static int run_on_inputs(struct session *s)
 {
     const char *why = s->o.format ? formats_known(s->mappings, s->o.format, &s->arena) : NULL;
+    if (!why)
+        why = templates_wrong(s);
     if (!why)
         why = inputs_expand(&s->inputs, s->o.inputs, s->o.n_inputs, s->o.files_from, &s->arena);
     if (why)
