@@ -296,6 +296,29 @@ static void copies_of_a_log_count_once(void **state)
         series_free(items[k]);
 }
 
+/* Two seeds of a text log that nothing but the failure was read of: the same words at another place. */
+static void equal_failures_at_other_lines_are_two_witnesses(void **state)
+{
+    (void)state;
+    struct series *items[3];
+    for (size_t k = 0; k < 3; k++) {
+        items[k] = run_new(24 * GIB);
+        items[k]->source = k == 0 ? "a.log" : k == 1 ? "b.log" : "copy of a.log";
+        run_oom(items[k], (struct oom){.step = NAN, .requested = GIB, .total = 24 * GIB});
+        items[k]->events[0].rec.at.line = k == 1 ? 209 : 169;
+        series_seal(items[k]);
+    }
+    struct series_set set = {.items = items, .n = 3};
+    struct analyse_settings settings = {.capacity_bytes = NAN};
+    struct analysis a;
+    analyse(&a, &set, &settings);
+    assert_int_equal(a.n_runs, 2);
+    assert_ptr_equal(a.runs[1].series, items[1]);
+    analysis_release(&a);
+    for (size_t k = 0; k < 3; k++)
+        series_free(items[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_very_long_series_keeps_its_extremes_and_neighbours),
         cmocka_unit_test(an_empty_series_does_no_harm),
         cmocka_unit_test(copies_of_a_log_count_once),
+        cmocka_unit_test(equal_failures_at_other_lines_are_two_witnesses),
         cmocka_unit_test(runs_that_agree_raise_the_confidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
