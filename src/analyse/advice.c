@@ -324,10 +324,11 @@ static void capacity(struct run_ctx *c, struct list *l, enum subtype sub)
         break;
     case SUB_SIZING:
         add(l,
-            arena_printf(a,
-                         "Halve the batch size and double gradient accumulation: it failed before a step had "
-                         "ever fitted.%s Verify with five steps.",
-                         lacking(a, m)),
+            arena_printf(
+                a, "Halve the batch size and double gradient accumulation%s.%s Verify with five steps.",
+                c->f->train.n == 0 && isnan(c->f->fail_step) ? ""
+                                                             : ": it failed before a step had ever fitted",
+                lacking(a, m)),
             EFFORT_CONFIG, NAN);
         break;
     default: {

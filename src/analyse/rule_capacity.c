@@ -210,7 +210,9 @@ static void steady_state(struct run_ctx *c)
                                          : SUB_SIZING,
               when * (last_chance ? (share > 0.8 || isnan(share) ? 0.9 : 0.6) : 0.2));
         rule_test(c, Q_CAPACITY, "first_steps", (double)f->train.n, "1", 2, SAYS_FOR, ROW_FAILURE,
-                  f->train.n == 0 ? "It failed before a training row was logged: it never fitted."
+                  f->train.n == 0 ? isfinite(f->fail_step)
+                                        ? "It failed before a training row was logged: it never fitted."
+                                        : "No training row was read: if none ran, it never fitted."
                                   : arena_printf(a, "It failed after %s logged training %s: it never fitted.",
                                                  say_count(a, (double)f->train.n),
                                                  say_plural((double)f->train.n, "row", "rows")));

@@ -247,14 +247,14 @@ static const char *capacity(struct run_ctx *c, enum subtype sub)
             say_bytes(a, m->requested), say_bytes(a, m->allocated), say_bytes(a, f->capacity), at_step(c),
             say_count(a, (double)f->train.n), say_plural((double)f->train.n, "row", "rows"));
     case SUB_SIZING:
-        return arena_printf(a, "The run failed %s %s%s.", at_step(c),
-                            f->train.n == 0
-                                ? "before a step had fitted"
-                                : arena_printf(a, "after only %s logged training %s, of at most %s",
-                                               say_count(a, (double)f->train.n),
-                                               say_plural((double)f->train.n, "row", "rows"),
-                                               say_bytes(a, f->peak_max)),
-                            sizing_figures(c));
+        return arena_printf(
+            a, "The run failed %s %s%s.", at_step(c),
+            f->train.n == 0
+                ? isfinite(f->fail_step) ? "before a step had fitted" : "(no step was read; perhaps none ran)"
+                : arena_printf(a, "after only %s logged training %s, of at most %s",
+                               say_count(a, (double)f->train.n),
+                               say_plural((double)f->train.n, "row", "rows"), say_bytes(a, f->peak_max)),
+            sizing_figures(c));
     default:
         if (f->train.n < 8)
             return arena_printf(

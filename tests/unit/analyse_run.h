@@ -69,7 +69,8 @@ static inline void run_oom(struct series *s, struct oom o)
 {
     struct record r;
     record_clear(&r);
-    record_set_u(&r, F_STEP, (uint64_t)o.step);
+    if (!isnan(o.step)) /* NAN: the message does not tell */
+        record_set_u(&r, F_STEP, (uint64_t)o.step);
     if (o.phase)
         record_set_s(&r, F_PHASE, str_of(o.phase));
     set_if(&r, F_REQUESTED, o.requested);

@@ -48,6 +48,25 @@ static void a_first_step_that_does_not_fit_is_sizing(void **state)
     run_done(&a, s);
 }
 
+/* Steps may have run that nobody read: text of a form that no format knows. */
+static void a_message_alone_does_not_say_that_no_step_fitted(void **state)
+{
+    (void)state;
+    struct series *s = run_new(24 * GIB);
+    struct analysis a;
+    const struct run_report *r = dies(
+        &a, s,
+        (struct oom){
+            .step = NAN, .requested = 2 * GIB, .free = GIB, .allocated = 22 * GIB, .reserved = 22.5 * GIB});
+    expect(r, SUB_SIZING);
+    assert_null(strstr(r->verdict.summary, "had fitted"));
+    assert_non_null(strstr(r->verdict.summary, "no step was read"));
+    assert_true(r->verdict.n_advice > 0);
+    for (size_t i = 0; i < r->verdict.n_advice; i++)
+        assert_null(strstr(r->verdict.advice[i].text, "ever fitted"));
+    run_done(&a, s);
+}
+
 static void a_capacity_that_steps_exceeded_is_not_used(void **state)
 {
     (void)state;
@@ -312,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_first_step_that_does_not_fit_is_sizing),
+        cmocka_unit_test(a_message_alone_does_not_say_that_no_step_fitted),
         cmocka_unit_test(a_capacity_that_steps_exceeded_is_not_used),
         cmocka_unit_test(a_message_alone_is_no_more_than_possible),
         cmocka_unit_test(memory_of_other_processes_is_named),
