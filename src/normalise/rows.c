@@ -5,6 +5,8 @@
 #include "normalise/sniff.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 static bool has_word(struct str head, const char *word)
 {
@@ -233,11 +235,29 @@ static void bind_sums(struct rows *r, struct slot *s)
             }
 }
 
+static bool sounds_like_memory(struct str name)
+{
+    static const char *const words[] = {"mem", "vram", "alloc", "byte", "peak"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t k = 0, n = strlen(words[i]); k + n <= name.n; k++)
+            if (strncasecmp(name.p + k, words[i], n) == 0)
+                return true;
+    return false;
+}
+
+/* Of many names those that could be the figure that is asked for must not be the ones left out. */
 static void note_name(struct rows *r, struct str name)
 {
-    if (r->keys < SEEN_NAMES_MAX)
-        r->seen[r->keys] = arena_str(r->a, name.n > 60 ? (struct str){name.p, 60} : name);
-    r->keys++;
+    size_t place = (size_t)r->keys++;
+    if (place >= SEEN_NAMES_MAX) {
+        if (r->keys > KEYS_MAX || !sounds_like_memory(name))
+            return;
+        for (place = SEEN_NAMES_MAX; place > 0 && sounds_like_memory(r->seen[place - 1]); place--)
+            continue;
+        if (place-- == 0)
+            return;
+    }
+    r->seen[place] = arena_str(r->a, name.n > 60 ? (struct str){name.p, 60} : name);
 }
 
 /* A header line that comes again names columns that are known already. */
