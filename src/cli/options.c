@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "normalise/names.h"
 #include "report/report.h"
 
 #include <assert.h>
@@ -414,7 +415,9 @@ static const char *parse_option(struct options *o, enum option_id id, const char
         return NULL;
     case OPT_NAME_PATTERN:
         o->name_pattern = arg;
-        return NULL;
+        return run_name_pattern_ok(arg)
+                   ? NULL
+                   : "--name-pattern: expected {run}, {seed} or {rank}, each once, as in '{run}_s{seed}.*'";
     case OPT_FILES_FROM:
         o->files_from = arg;
         return NULL;

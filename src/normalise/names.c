@@ -1,6 +1,7 @@
 #include "normalise/names.h"
 #include "base/num.h"
 #include <math.h>
+#include <string.h>
 
 enum {
     LEVELS = 4,
@@ -227,4 +228,19 @@ void run_name_find(struct run_name *out, const char *path, const char *pattern, 
     struct run_name plain = {{NULL, 0}, out->seed, out->rank};
     find_plain(&plain, name, a);
     *out = plain;
+}
+
+bool run_name_pattern_ok(const char *pattern)
+{
+    static const char *const words[] = {"{run}", "{seed}", "{rank}"};
+    unsigned seen = 0;
+    for (const char *p = strchr(pattern, '{'); p; p = strchr(p + 1, '{')) {
+        unsigned k = 0;
+        while (k < 3 && strncmp(p, words[k], strlen(words[k])) != 0)
+            k++;
+        if (k == 3 || (seen & 1u << k))
+            return false;
+        seen |= 1u << k;
+    }
+    return seen != 0;
 }

@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 
+#include <stdbool.h>
+
 struct run_name {
     struct str run;    /* never empty */
     double seed, rank; /* [1] or NAN */
@@ -14,5 +16,9 @@ struct run_name {
  * pattern, or NULL: "{run}-s{seed}-r{rank}.csv" with "*" for any run of bytes; matched against as many
  * components of the path, from its end, as it has. Texts go into a. */
 void run_name_find(struct run_name *out, const char *path, const char *pattern, struct arena *a);
+
+/* False where the pattern names none of {run}, {seed} and {rank}, one of them twice, or another word in
+ * braces. */
+bool run_name_pattern_ok(const char *pattern);
 
 #endif
