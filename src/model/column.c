@@ -87,12 +87,14 @@ static inline bool whole(double v)
 /* A whole number below 2^52 added to 2^52 stands in the low bits of the sum. */
 #define CARRIER 4503599627370496.0
 
+#if !defined(__SSE2__) || defined(OOMREPORT_SCALAR)
 static inline uint64_t bits_of(double v)
 {
     uint64_t u;
     memcpy(&u, &v, sizeof u);
     return u;
 }
+#endif
 
 /* What the values of a block are like. */
 struct range {
