@@ -45,7 +45,7 @@ static void put_sentence(struct page *p, struct tnode *root, size_t runs)
     buf_printf(&b, "Failed: %s.", bound(p, failed, runs));
     if (an->verdict.cause != CAUSE_NONE && an->verdict.cause != CAUSE_UNKNOWN)
         buf_printf(&b, " Same cause, %s: %s.", class_of_cause(an->verdict.cause), bound(p, agree, runs));
-    if (same > 0 && failed > 1)
+    if (same > 1)
         buf_printf(&b, " The same batch fails in %zu of %zu.", same, runs);
     tnode_str(a, root, "counts", arena_str(a, buf_view(&b)));
     buf_release(&b);

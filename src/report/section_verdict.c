@@ -22,7 +22,7 @@ static void put_ruled_out(void *context, const char *cause, const char *reason)
 
     tnode_text(a, item, "separator", r->n ? "; " : "");
     tnode_text(a, item, "cause", cause);
-    tnode_text(a, item, "reason", words_short(a, reason, 110));
+    tnode_text(a, item, "reason", words_short(a, reason, 130));
     r->n++;
 }
 

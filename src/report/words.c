@@ -290,6 +290,12 @@ const char *words_short(struct arena *a, const char *text, size_t n)
     }
     if (i >= s.n)
         return text;
+    size_t word = i; /* of a sentence whole words stay, if that costs little */
+    while (word > i / 2 && s.p[word] != ' ')
+        word--;
+    if (s.p[word] == ' ')
+        for (i = word; i > 0 && strchr(" ,;:(", s.p[i - 1]);)
+            i--;
     return arena_printf(a, "%.*s\xE2\x80\xA6", (int)i, text);
 }
 

@@ -42,7 +42,8 @@ const char *words_says(enum question_id q, enum says says);
 const char *words_id(struct arena *a, const char *id);
 /* "run.csv:118"; NULL when there is no file. */
 const char *words_place(struct arena *a, struct place at);
-/* Text cut to at most n characters (not bytes), with "…" where it was longer. */
+/* Text cut to at most n characters (not bytes), behind a whole word where one ends in the second half, with
+ * "…" where it was longer. */
 const char *words_short(struct arena *a, const char *text, size_t n);
 /* The sentence without its full stop and with a small first letter (unless it begins an acronym). */
 const char *words_clause(struct arena *a, const char *sentence);
