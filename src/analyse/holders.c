@@ -50,11 +50,6 @@ void holders_figures(struct run_report *out, const struct trace_file *t, const s
 
 /* --- categories --------------------------------------------------------------------- */
 
-static bool has(struct str s, const char *what)
-{
-    return str_find(s, str_of(what)) != (size_t)-1;
-}
-
 /* Words in the names of a stack's functions and files that tell what the memory is for. */
 struct hints {
     bool moves_model, input, forward, backward;
@@ -76,10 +71,10 @@ static void hints_of(struct hints *h, const struct trace_names *names, uint32_t 
         for (size_t k = 0; k < sizeof MODEL / sizeof *MODEL; k++)
             h->moves_model |= str_is(name, MODEL[k]);
         for (size_t k = 0; k < sizeof INPUT / sizeof *INPUT; k++)
-            h->input |= has(name, INPUT[k]);
-        h->input |= has(file, "dataloader") || (i < 2 && has(file, "/data.py"));
-        h->forward |= has(name, "forward") || str_is(name, "_call_impl");
-        h->backward |= has(name, "backward");
+            h->input |= str_has(name, INPUT[k]);
+        h->input |= str_has(file, "dataloader") || (i < 2 && str_has(file, "/data.py"));
+        h->forward |= str_has(name, "forward") || str_is(name, "_call_impl");
+        h->backward |= str_has(name, "backward");
     }
 }
 

@@ -5,11 +5,6 @@
 
 #include <inttypes.h>
 
-static bool has(struct str s, const char *what)
-{
-    return str_find(s, str_of(what)) != (size_t)-1;
-}
-
 /* /usr/lib/python3.11/json/decoder.py, …/lib/python3.12/threading.py, C:\Python311\Lib\threading.py */
 static bool standard_library(struct str file)
 {
@@ -17,7 +12,7 @@ static bool standard_library(struct str file)
     if (at != (size_t)-1 && at + 11 < file.n && file.p[at + 11] >= '0' && file.p[at + 11] <= '9')
         return true;
     at = str_find(file, STR_LIT("\\Lib\\"));
-    return at != (size_t)-1 && has(file, "ython");
+    return at != (size_t)-1 && str_has(file, "ython");
 }
 
 static bool framework(struct str file)
@@ -28,7 +23,7 @@ static bool framework(struct str file)
                                         "torch/_",           "torch/fx/",           "torchinductor_",
                                         "torch/storage.py",  "torch/functional.py", "torch/serialization.py"};
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
-        if (has(file, PARTS[i]))
+        if (str_has(file, PARTS[i]))
             return true;
     return false;
 }
@@ -38,8 +33,9 @@ enum frame_kind site_frame_kind(struct str file)
     if (!trace_file_is_python(file))
         return FRAME_FOREIGN;
     if (file.p[0] == '<') /* typed in by the user, or made by a program */
-        return has(file, "<stdin>") || has(file, "ipython") ? FRAME_USER : FRAME_PACKAGE;
-    if (has(file, "site-packages") || has(file, "dist-packages") || standard_library(file) || framework(file))
+        return str_has(file, "<stdin>") || str_has(file, "ipython") ? FRAME_USER : FRAME_PACKAGE;
+    if (str_has(file, "site-packages") || str_has(file, "dist-packages") || standard_library(file) ||
+        framework(file))
         return FRAME_PACKAGE;
     return FRAME_USER;
 }

@@ -6,13 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Powers of ten that a double holds exactly: with a mantissa below 2^53 one
- * multiplication or division is then correctly rounded (Clinger, "How to read
- * floating point numbers accurately", 1990, the fast case). */
-static const double POW10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+const double num_pow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
 enum {
-    POW10_MAX = 22,
     MANTISSA_DIGITS = 19
 };
 
@@ -23,11 +20,6 @@ struct decimal {
     bool exact; /* no significant digit was left out of the mantissa */
 };
 
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The grammar of num_parse, without NaN and Infinity. */
 static bool scan_decimal(struct decimal *d, struct str s)
 {
@@ -37,7 +29,7 @@ static bool scan_decimal(struct decimal *d, struct str s)
         d->negative = *p++ == '-';
     int64_t digits = 0, kept = 0, scale = 0;
     bool point = false;
-    for (; p < end && (digit(*p) || (*p == '.' && !point)); p++) {
+    for (; p < end && (ascii_digit(*p) || (*p == '.' && !point)); p++) {
         if (*p == '.') {
             point = true;
             continue;
@@ -60,9 +52,9 @@ static bool scan_decimal(struct decimal *d, struct str s)
         bool minus = false;
         if (p < end && (*p == '-' || *p == '+'))
             minus = *p++ == '-';
-        if (p == end || !digit(*p))
+        if (p == end || !ascii_digit(*p))
             return false;
-        for (; p < end && digit(*p); p++)
+        for (; p < end && ascii_digit(*p); p++)
             if (exponent < 1000000)
                 exponent = exponent * 10 + (*p - '0');
         if (minus)
@@ -95,9 +87,10 @@ bool num_parse(struct str s, double *out)
     struct decimal d;
     if (!scan_decimal(&d, s))
         return s.n && s.n <= 9 && parse_named(s, out);
-    if (d.exact && d.mantissa < (uint64_t)1 << 53 && d.exponent >= -POW10_MAX && d.exponent <= POW10_MAX) {
+    if (d.exact && d.mantissa < (uint64_t)1 << 53 && d.exponent >= -NUM_POW10_MAX &&
+        d.exponent <= NUM_POW10_MAX) {
         double v = (double)d.mantissa;
-        v = d.exponent < 0 ? v / POW10[-d.exponent] : v * POW10[d.exponent];
+        v = d.exponent < 0 ? v / num_pow10[-d.exponent] : v * num_pow10[d.exponent];
         *out = d.negative ? -v : v;
         return true;
     }

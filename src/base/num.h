@@ -4,7 +4,22 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include <math.h>
 #include <stdint.h>
+
+/* Powers of ten that a double holds exactly: with a whole number below 2^53 one
+ * multiplication or division is then correctly rounded (Clinger, "How to read
+ * floating point numbers accurately", 1990, the fast case). */
+enum {
+    NUM_POW10_MAX = 22
+};
+extern const double num_pow10[NUM_POW10_MAX + 1];
+
+/* Equal, or both unknown (NaN). */
+static inline bool num_same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
 
 /* Parses all of s as a decimal number: [+-]digits[.digits][e[+-]digits], or
  * NaN / Infinity / inf in any case with an optional sign. True only if all of

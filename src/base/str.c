@@ -5,11 +5,6 @@ static unsigned char lower(unsigned char c)
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 int str_cmp(struct str a, struct str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
@@ -60,7 +55,7 @@ size_t str_find(struct str hay, struct str needle)
 static size_t digit_run(struct str s, size_t *zeros)
 {
     size_t n = 0;
-    while (n < s.n && is_digit(s.p[n]))
+    while (n < s.n && ascii_digit(s.p[n]))
         n++;
     size_t z = 0;
     while (z + 1 < n && s.p[z] == '0')
@@ -73,7 +68,7 @@ int str_cmp_natural(struct str a, struct str b)
 {
     struct str whole_a = a, whole_b = b;
     while (a.n && b.n) {
-        if (is_digit(a.p[0]) && is_digit(b.p[0])) {
+        if (ascii_digit(a.p[0]) && ascii_digit(b.p[0])) {
             size_t za, zb, na = digit_run(a, &za), nb = digit_run(b, &zb);
             if (na - za != nb - zb)
                 return na - za < nb - zb ? -1 : 1;

@@ -1,5 +1,6 @@
 /* The memory of the leading run along its steps, with everything that happened to it. */
 #include "draw/timeline.h"
+#include "base/num.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,11 +21,6 @@ struct others {
     size_t n_ranks;
     double max_bytes;
 };
-
-static bool same_number(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
 
 static bool same_run(const struct run_report *a, const struct run_report *b)
 {
@@ -98,7 +94,7 @@ static void find_others(struct others *o, const struct timeline *t, const struct
             continue;
         if (same_run(r, t->run)) {
             o->ranks[o->n_ranks++] = r;
-        } else if (same_number(r->rank, t->run->rank)) {
+        } else if (num_same(r->rank, t->run->rank)) {
             if (o->n_seeds == TIMELINE_OTHERS)
                 o->left_out++;
             else

@@ -127,22 +127,11 @@ struct str trace_string_at(const struct trace_names *t, uint32_t string)
 
 /* --- frames ------------------------------------------------------------------------- */
 
-static bool has(struct str s, const char *what)
-{
-    return str_find(s, str_of(what)) != (size_t)-1;
-}
-
-static bool ends(struct str s, const char *what)
-{
-    size_t n = strlen(what);
-    return s.n >= n && memcmp(s.p + s.n - n, what, n) == 0;
-}
-
 bool trace_file_is_python(struct str file)
 {
     if (file.n == 0 || str_is(file, "??"))
         return false;
-    if (ends(file, ".py") || ends(file, ".pyx") || ends(file, ".ipynb"))
+    if (str_ends(file, ".py") || str_ends(file, ".pyx") || str_ends(file, ".ipynb"))
         return true;
     if (file.p[0] == '<')
         return true;
@@ -185,15 +174,15 @@ static uint8_t flags_of(struct str name, struct str file)
     if (!trace_file_is_python(file))
         return 0;
     f |= STACK_PYTHON;
-    bool torch = has(file, "/torch/optim/") || has(file, "\\torch\\optim\\");
-    bool optim = torch || has(file, "/optim/") || has(file, "\\optim\\") || has(file, "optimizer") ||
-                 has(file, "bitsandbytes") || has(file, "lion_pytorch");
+    bool torch = str_has(file, "/torch/optim/") || str_has(file, "\\torch\\optim\\");
+    bool optim = torch || str_has(file, "/optim/") || str_has(file, "\\optim\\") ||
+                 str_has(file, "optimizer") || str_has(file, "bitsandbytes") || str_has(file, "lion_pytorch");
     bool set_up = word(name, "__init__") || word(name, "add_param_group") || word(name, "load_state_dict");
     if (optim && word(name, "zero_grad"))
         f |= STACK_ZERO_GRAD;
     else if (optim && !set_up && (torch || word(name, "step")))
         f |= STACK_OPTIMIZER;
-    bool package = has(file, "-packages/torch/") || has(file, "-packages\\torch\\");
+    bool package = str_has(file, "-packages/torch/") || str_has(file, "-packages\\torch\\");
     if (!package && names_eval(name) && !str_is(name, "eval"))
         f |= STACK_EVAL;
     return f;

@@ -5,6 +5,7 @@
  * series; join.c then puts together what several inputs say of one series. */
 #include "normalise/normalise.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "normalise/join.h"
 #include "normalise/lane.h"
 #include "normalise/names.h"
@@ -121,14 +122,9 @@ static void find_key(struct lane_key *k, struct builder *b, const struct record 
     k->device = text_of(b, r, F_DEVICE);
 }
 
-static bool same_number(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
 static bool matches(const struct lane *l, const struct lane_key *k)
 {
-    return same_number(l->rank, k->rank) && same_number(l->seed, k->seed) && str_eq(l->run, k->run) &&
+    return num_same(l->rank, k->rank) && num_same(l->seed, k->seed) && str_eq(l->run, k->run) &&
            (!k->device.n || !l->device.n || str_eq(l->device, k->device));
 }
 
@@ -328,7 +324,7 @@ static bool is_torn(const struct builder *b, const struct lane *l)
     for (size_t i = b->first_lane; i < b->n_lanes; i++) {
         const struct lane *other = b->lanes[i];
         if (other != l && other->s->rows >= 50 && str_eq(other->run, l->run) &&
-            same_number(other->rank, l->rank) && !str_eq(other->device, l->device))
+            num_same(other->rank, l->rank) && !str_eq(other->device, l->device))
             return true;
     }
     return false;

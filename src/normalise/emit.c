@@ -347,18 +347,13 @@ void emit_row(struct rows *r, bool is_row)
     finish(r, &r->groups[0].r);
 }
 
-static bool same_figure(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
 /* The same error is printed again by the traceback, the logger and the launcher. */
 static bool told_already(const struct rows *r, const struct oom_message *msg)
 {
     const struct oom_message *last = r->last_oom;
-    return r->has_last_oom && same_figure(last->requested, msg->requested) &&
-           same_figure(last->free, msg->free) && same_figure(last->allocated, msg->allocated) &&
-           same_figure(last->reserved, msg->reserved) && same_figure(last->device, msg->device);
+    return r->has_last_oom && num_same(last->requested, msg->requested) && num_same(last->free, msg->free) &&
+           num_same(last->allocated, msg->allocated) && num_same(last->reserved, msg->reserved) &&
+           num_same(last->device, msg->device);
 }
 
 void emit_oom(struct rows *r, const struct oom_message *msg, uint64_t line, double rank, bool recovered)

@@ -7,11 +7,6 @@ static bool is_separator(char c)
     return c == '_' || c == '-' || c == '.' || c == ' ' || c == '/' || c == ':';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
@@ -32,7 +27,7 @@ static bool match(struct str pattern, struct str name, bool loose, struct glob_m
         if (p < pattern.n && pattern.p[p] == '#') {
             uint64_t index = 0;
             size_t from = n;
-            while (n < name.n && is_digit(name.p[n]) && n - from < 9)
+            while (n < name.n && ascii_digit(name.p[n]) && n - from < 9)
                 index = index * 10 + (uint64_t)(name.p[n++] - '0');
             if (n > from) {
                 out->has_index = true;

@@ -2,6 +2,7 @@
  * nothing else that a row could tell. They go to the sink column by column. Whatever is not like that is
  * left to rows_row, which makes the same records of the same rows. */
 #include "normalise/rows.h"
+#include "normalise/id_list.h"
 #include "read/batch.h"
 #include <math.h>
 
@@ -107,7 +108,7 @@ static bool find_ids(struct rows *r, const struct batch *b, size_t item, struct 
     buf_clear(&r->many_ids);
     buf_room(&r->many_ids, room + 32); /* once for all: the texts must not move */
     for (size_t i = 0; i < b->n; i++, from = r->many_ids.n) {
-        if (!cells_plain_ids(&r->many_ids, text[i]))
+        if (!id_list_plain(&r->many_ids, text[i]))
             return false;
         ids[i] = (struct str){r->many_ids.p + from, r->many_ids.n - from};
     }

@@ -8,16 +8,6 @@ enum {
     MATCH_STEPS_MAX = 100000
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_joint(char c)
 {
     return c == '_' || c == '-' || c == '.' || c == '=' || c == ' ';
@@ -28,14 +18,14 @@ static bool find_token(struct str name, const char *word, size_t *from, size_t *
 {
     size_t length = strlen(word);
     for (size_t i = 0; i + length < name.n; i++) {
-        if ((i > 0 && is_letter(name.p[i - 1])) ||
+        if ((i > 0 && ascii_letter(name.p[i - 1])) ||
             !str_eq_nocase((struct str){name.p + i, length}, (struct str){word, length}))
             continue;
         size_t k = i + length;
         if (k < name.n && is_joint(name.p[k]))
             k++;
         size_t digits = k;
-        while (k < name.n && is_digit(name.p[k]))
+        while (k < name.n && ascii_digit(name.p[k]))
             k++;
         if (k == digits || k - digits > 15)
             continue;
@@ -155,7 +145,7 @@ static bool match(struct match *m, struct str pattern, struct str text);
 static bool match_number(struct match *m, struct str rest, struct str text, double *number)
 {
     size_t n = 0;
-    while (n < text.n && n < 15 && is_digit(text.p[n]))
+    while (n < text.n && n < 15 && ascii_digit(text.p[n]))
         n++;
     for (; n > 0; n--)
         if (match(m, rest, skip(text, n))) {

@@ -144,9 +144,6 @@ enum batch_answer rows_batch(void *ctx, const struct batch *b);
 void cells_apply(struct rows *r, struct slot *s, const struct cell *c);
 /* The same for the usual cell of a slot that is quick; false: it is for cells_apply. */
 bool cells_quick(struct rows *r, const struct slot *s, const struct cell *c);
-/* Appends a list of batch ids in CSV form to b; false, and nothing added, when it is not a plain one. 16
- * bytes behind the list may be read. */
-bool cells_plain_ids(struct buf *b, struct str list);
 /* The text of a cell by the rule's words: "val" -> "eval". */
 struct str cells_word(const struct binding *b, struct str text);
 

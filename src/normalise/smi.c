@@ -44,12 +44,6 @@ static bool next_cell(struct str *rest, struct str *cell)
     return true;
 }
 
-static bool ends_in(struct str s, const char *tail)
-{
-    struct str t = str_of(tail);
-    return s.n > t.n && str_eq((struct str){s.p + s.n - t.n, t.n}, t);
-}
-
 static void look_at(struct smi_column *c, struct str cell)
 {
     double v;
@@ -63,9 +57,9 @@ static void look_at(struct smi_column *c, struct str cell)
     } else if (cell.n && cell.n <= 3 && cell.p[0] == 'P') {
         c->pstate = true;
     } else if (unit_cell(cell, &v, &unit) == CELL_VALUE_NUMBER) {
-        c->mib |= ends_in(cell, " MiB");
-        c->percent |= ends_in(cell, " %");
-        c->watt |= ends_in(cell, " W");
+        c->mib |= str_ends(cell, " MiB");
+        c->percent |= str_ends(cell, " %");
+        c->watt |= str_ends(cell, " W");
         c->number |= unit.kind == UNIT_KIND_NONE;
         c->whole &= v == floor(v);
         c->least = fmin(c->least, v);

@@ -1,4 +1,5 @@
 #include "normalise/text_events.h"
+#include "base/num.h"
 #include "read/oom_other.h"
 #include <math.h>
 
@@ -71,18 +72,14 @@ static double known_rank(const struct text_events *e, double rank)
     return n == 1 ? (double)only : NAN;
 }
 
-static bool same(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
 static bool told_already(const struct text_events *e, const struct text_recent *x)
 {
     for (size_t i = 0; i < e->n_recent; i++) {
         const struct text_recent *y = &e->recent[i];
         bool ranks = isnan(x->rank) || isnan(y->rank) || x->rank == y->rank;
-        if (ranks && same(x->requested, y->requested) && same(x->total, y->total) && same(x->free, y->free) &&
-            same(x->allocated, y->allocated) && same(x->reserved, y->reserved) && same(x->device, y->device))
+        if (ranks && num_same(x->requested, y->requested) && num_same(x->total, y->total) &&
+            num_same(x->free, y->free) && num_same(x->allocated, y->allocated) &&
+            num_same(x->reserved, y->reserved) && num_same(x->device, y->device))
             return true;
         /* a wrapper that repeats the error without its figures; libraries that say no more than a size, by
          * several layers and in several roundings */

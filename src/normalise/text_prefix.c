@@ -8,22 +8,12 @@ enum {
     PREFIXES_MAX = 8
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return ((unsigned char)c | 32) >= 'a' && ((unsigned char)c | 32) <= 'z';
-}
-
 /* Digits at i, up to a rank's size; NAN when there are none. *i moves behind them. */
 static double number_at(struct str s, size_t *i)
 {
     double v = 0;
     size_t k = *i;
-    while (k < s.n && is_digit(s.p[k]) && v <= RANK_MAX)
+    while (k < s.n && ascii_digit(s.p[k]) && v <= RANK_MAX)
         v = v * 10 + (s.p[k++] - '0');
     if (k == *i || v > RANK_MAX)
         return NAN;
@@ -54,7 +44,7 @@ static double named_rank(struct str s)
 static double launcher_rank(struct str s)
 {
     size_t i = 0;
-    if (s.n && is_digit(s.p[0])) {
+    if (s.n && ascii_digit(s.p[0])) {
         double v = number_at(s, &i);
         return i + 1 < s.n && s.p[i] == ':' && s.p[i + 1] == ' ' ? v : NAN;
     }
@@ -63,11 +53,11 @@ static double launcher_rank(struct str s)
     while (i < s.n && s.p[i] != ']' && s.p[i] != ' ')
         i++;
     size_t end = i, k = i;
-    while (k > 1 && is_digit(s.p[k - 1]))
+    while (k > 1 && ascii_digit(s.p[k - 1]))
         k--;
     if (end + 1 >= s.n || s.p[end] != ']' || s.p[end + 1] != ':' || k == end)
         return NAN;
-    bool node = s.p[k - 1] == ':' && k > 2 && is_letter(s.p[1]);
+    bool node = s.p[k - 1] == ':' && k > 2 && ascii_letter(s.p[1]);
     bool group = str_starts((struct str){s.p + 1, s.n - 1}, STR_LIT("default")) && k == 8;
     return node || group ? number_at(s, &k) : NAN;
 }
@@ -79,7 +69,7 @@ static bool stamp_at(struct str s, size_t i)
         return false;
     for (size_t k = 0; k < sizeof shape - 1; k++) {
         char c = s.p[i + k], want = shape[k];
-        if (want == 'd'   ? !is_digit(c)
+        if (want == 'd'   ? !ascii_digit(c)
             : want == ':' ? c != ':'
                           : c != '-' && c != '/' && c != ' ' && c != 'T')
             return false;
@@ -92,11 +82,11 @@ static double time_of(struct str s)
     char text[32];
     double v;
     for (size_t i = 0; i + 19 <= s.n; i++) {
-        if (!is_digit(s.p[i]) || (i && is_digit(s.p[i - 1])) || !stamp_at(s, i))
+        if (!ascii_digit(s.p[i]) || (i && ascii_digit(s.p[i - 1])) || !stamp_at(s, i))
             continue;
         size_t n = 19;
-        if (i + n + 1 < s.n && (s.p[i + n] == ',' || s.p[i + n] == '.') && is_digit(s.p[i + n + 1]))
-            for (n++; i + n < s.n && n < sizeof text && is_digit(s.p[i + n]);)
+        if (i + n + 1 < s.n && (s.p[i + n] == ',' || s.p[i + n] == '.') && ascii_digit(s.p[i + n + 1]))
+            for (n++; i + n < s.n && n < sizeof text && ascii_digit(s.p[i + n]);)
                 n++;
         memcpy(text, s.p + i, n);
         if (n > 19)
@@ -128,8 +118,9 @@ static size_t prefix_length(struct str s)
         return i < s.n && s.p[i] == ':' ? i + 1 : i;
     }
     bool digit = false;
-    while (i < s.n && i < 40 && (is_letter(s.p[i]) || is_digit(s.p[i]) || s.p[i] == '-' || s.p[i] == '.'))
-        digit |= is_digit(s.p[i++]);
+    while (i < s.n && i < 40 &&
+           (ascii_letter(s.p[i]) || ascii_digit(s.p[i]) || s.p[i] == '-' || s.p[i] == '.'))
+        digit |= ascii_digit(s.p[i++]);
     return digit && i + 1 < s.n && s.p[i] == ':' && s.p[i + 1] == ' ' ? i + 1 : 0;
 }
 

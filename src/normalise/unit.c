@@ -73,11 +73,6 @@ static bool is_separator(char c)
     return c == '_' || c == '-' || c == '.' || c == ' ' || c == '/' || c == ':';
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* A single letter is a unit only in brackets: "step_s" or "mem_m" are names. */
 static bool name_word(struct unit *out, struct str word, bool bracketed)
 {
@@ -99,7 +94,7 @@ bool unit_of_name(struct unit *out, struct str name, size_t *stem)
         end = i - 1;
     } else {
         size_t i = end;
-        while (i > 0 && is_letter(name.p[i - 1]))
+        while (i > 0 && ascii_letter(name.p[i - 1]))
             i--;
         struct str word = {name.p + i, end - i};
         if (i > 0 && is_separator(name.p[i - 1]) && name_word(out, word, false)) {

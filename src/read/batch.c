@@ -8,10 +8,6 @@ struct batch_column {
     struct str text[BATCH_ROWS];
 };
 
-/* A double holds these exactly, and a whole number below 2^53: one division is then correctly rounded. */
-static const double POW10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
-                               1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
-
 void batch_init(struct batch_rows *b, const struct row_handler *h)
 {
     b->h = h;
@@ -64,7 +60,7 @@ bool batch_add(struct batch_rows *b, uint64_t line, const char *at, const struct
         struct batch_column *column = &b->columns[i];
         if (c->plain && c->whole < (uint64_t)1 << 53) {
             double v = (double)(int64_t)c->whole;
-            column->value[row] = c->plain == CELL_PLAIN(0) ? v : v / POW10[c->plain - 1];
+            column->value[row] = c->plain == CELL_PLAIN(0) ? v : v / num_pow10[c->plain - 1];
         } else if (b->items[i].kind == CELL_NUMBER) {
             if (!num_parse(c->text, &column->value[row]))
                 return false;

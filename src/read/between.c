@@ -2,17 +2,12 @@
 
 #include <inttypes.h>
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* A word, then blanks or a colon with blanks, then another: what no table and no JSON has outside quotes. */
 static bool has_two_words(struct str line)
 {
     size_t words = 0;
     for (size_t i = 0; i < line.n; i++)
-        if (is_letter(line.p[i]) && (i == 0 || line.p[i - 1] == ' ' || line.p[i - 1] == '\t'))
+        if (ascii_letter(line.p[i]) && (i == 0 || line.p[i - 1] == ' ' || line.p[i - 1] == '\t'))
             words++;
     return words >= 2;
 }
@@ -27,7 +22,7 @@ bool between_is_text(struct str line)
         return false;
     if (line.p[0] == '^' || line.p[0] == '~' || line.p[0] == '=' || line.p[0] == '#')
         return true;
-    return is_letter(line.p[0]) && (indented || has_two_words(line) || line.p[line.n - 1] == ':');
+    return ascii_letter(line.p[0]) && (indented || has_two_words(line) || line.p[line.n - 1] == ':');
 }
 
 void between_add(struct between *b, uint64_t line)

@@ -21,16 +21,6 @@ struct line_shape {
     bool values;    /* could be a row */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static size_t words(struct str s)
 {
     size_t n = 0;
@@ -60,21 +50,21 @@ bool csv_is_figure(struct str s)
     size_t i = 0;
     if (s.n == 0 || s.n > 40)
         return false;
-    for (size_t k = 0; !is_digit(s.p[0]) && k < sizeof WORDS / sizeof *WORDS; k++)
+    for (size_t k = 0; !ascii_digit(s.p[0]) && k < sizeof WORDS / sizeof *WORDS; k++)
         if (str_eq_nocase(s, str_of(WORDS[k])))
             return true;
     i += s.p[0] == '+' || s.p[0] == '-';
     i += i < s.n && s.p[i] == '.';
-    if (i == s.n || !is_digit(s.p[i]))
+    if (i == s.n || !ascii_digit(s.p[i]))
         return false;
     /* digits, then a unit of a few letters; or a date or time */
     size_t last = s.n, letters = 0;
     for (; i < s.n; i++) {
         char c = s.p[i];
-        if (is_letter(c) || c == '%') {
+        if (ascii_letter(c) || c == '%') {
             letters++;
             last = i;
-        } else if (!is_digit(c) && !strchr(":/-+., _", c) && (unsigned char)c < 0x80) {
+        } else if (!ascii_digit(c) && !strchr(":/-+., _", c) && (unsigned char)c < 0x80) {
             return false;
         }
     }
@@ -89,7 +79,7 @@ bool csv_is_name(struct str s)
     if (s.n == 0 || s.n > NAME_MAX)
         return false;
     char c = s.p[0];
-    if (!is_letter(c) && c != '_' && c != '%' && c != '#' && (unsigned char)c < 0x80)
+    if (!ascii_letter(c) && c != '_' && c != '%' && c != '#' && (unsigned char)c < 0x80)
         return false;
     for (size_t i = 0; i < sizeof NO_NAMES / sizeof *NO_NAMES; i++)
         if (str_eq_nocase(s, str_of(NO_NAMES[i])))
@@ -108,7 +98,7 @@ static bool is_plain_name(struct str s)
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == ' ')
             return i + 1 < s.n && (s.p[i + 1] == '[' || s.p[i + 1] == '(');
-        if (!is_letter(s.p[i]) && !is_digit(s.p[i]) && !strchr("_./%-()[]", s.p[i]))
+        if (!ascii_letter(s.p[i]) && !ascii_digit(s.p[i]) && !strchr("_./%-()[]", s.p[i]))
             return false;
     }
     return true;

@@ -267,11 +267,6 @@ static struct str line_before(struct str t, size_t i)
     return (struct str){t.p + from, i - from};
 }
 
-static bool has(struct str hay, const char *needle)
-{
-    return str_find(hay, str_of(needle)) != (size_t)-1;
-}
-
 static bool is_quote(char ch)
 {
     return ch == '"' || ch == '\'' || ch == '`';
@@ -287,7 +282,7 @@ static bool merely_quoted(struct str t, size_t i)
                                          "except", "logger.", "logging.", "warnings.", "in ",     "log."};
     struct str before = line_before(t, i);
     for (size_t k = 0; k < sizeof advice / sizeof advice[0]; k++)
-        if (has(before, advice[k]))
+        if (str_has(before, advice[k]))
             return true;
     struct str start = before;
     while (start.n > 0 && (start.p[0] == ' ' || start.p[0] == '\t'))
@@ -309,7 +304,7 @@ static bool merely_quoted(struct str t, size_t i)
     for (size_t k = 0; k < sizeof source / sizeof source[0]; k++)
         if (str_starts(start, str_of(source[k])))
             return true;
-    return has(before, " = \"") || has(before, " = '") || has(before, "==");
+    return str_has(before, " = \"") || str_has(before, " = '") || str_has(before, "==");
 }
 
 /* Wordings without figures count only where an error itself speaks: "RuntimeError: ", "Error('". */

@@ -14,16 +14,6 @@ static size_t find_from(struct str t, size_t from, const char *what)
     return at == (size_t)-1 ? at : at + from;
 }
 
-static bool has(struct str t, const char *what)
-{
-    return str_find(t, str_of(what)) != (size_t)-1;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* "1.25TiB", "33554432B", "21.95G", "2120187392 bytes", "1024": binary units [B]; NAN when it is none. */
 static double size_at(struct str t, size_t *i)
 {
@@ -34,7 +24,7 @@ static double size_at(struct str t, size_t *i)
                 {"T", 0x1p40}, {"G", 0x1p30},   {"M", 0x1p20},   {"K", 0x1p10},   {"B", 1}};
     size_t k = *i;
     double v;
-    while (k < t.n && (is_digit(t.p[k]) || t.p[k] == '.'))
+    while (k < t.n && (ascii_digit(t.p[k]) || t.p[k] == '.'))
         k++;
     while (k > *i && t.p[k - 1] == '.')
         k--;
@@ -108,7 +98,7 @@ static void tensor_size(struct oom_message *m, struct str line)
     for (i += 6; i < line.n && line.p[i] != ']';) {
         double v = 0;
         size_t from = i;
-        while (i < line.n && is_digit(line.p[i]) && v < 1e12)
+        while (i < line.n && ascii_digit(line.p[i]) && v < 1e12)
             v = v * 10 + (line.p[i++] - '0');
         if (i == from)
             return;
@@ -129,14 +119,14 @@ static void device_of(struct oom_message *m, struct str line)
         if (i == (size_t)-1)
             continue;
         i += strlen(before[k]);
-        if (i < line.n && is_digit(line.p[i]))
+        if (i < line.n && ascii_digit(line.p[i]))
             m->device = line.p[i] - '0';
     }
 }
 
 static bool is_warning(struct str line)
 {
-    return has(line, "not a failure") || has(line, "may mean that there could be performance gains");
+    return str_has(line, "not a failure") || str_has(line, "may mean that there could be performance gains");
 }
 
 /* Source code, advice, documentation. */
@@ -149,9 +139,9 @@ static bool is_quoted(struct str line, size_t at)
         if (str_starts(start, str_of(code[k])))
             return true;
     struct str before = {line.p, at};
-    return has(before, "if you ") || has(before, "If you ") || has(before, "such as ") ||
-           has(before, "e.g. ") ||
-           (at > 0 && (line.p[at - 1] == '"' || line.p[at - 1] == '`') && has(before, " in "));
+    return str_has(before, "if you ") || str_has(before, "If you ") || str_has(before, "such as ") ||
+           str_has(before, "e.g. ") ||
+           (at > 0 && (line.p[at - 1] == '"' || line.p[at - 1] == '`') && str_has(before, " in "));
 }
 
 enum {
@@ -200,7 +190,7 @@ static bool take(struct oom_message *m, struct str t, size_t at, const struct fo
         return false;
     if (f->sized)
         size_behind(m, t, at + strlen(f->words));
-    else if (has(line, "shape["))
+    else if (str_has(line, "shape["))
         tensor_size(m, line);
     else
         size_before(m, line);
@@ -244,7 +234,7 @@ static bool number_behind(struct str t, const char *words, int want)
         bool minus = i < t.n && t.p[i] == '-';
         int v = 0;
         size_t start = i += minus;
-        while (i < t.n && is_digit(t.p[i]) && v < 100000)
+        while (i < t.n && ascii_digit(t.p[i]) && v < 100000)
             v = v * 10 + (t.p[i++] - '0');
         if (i > start && (minus ? -v : v) == want)
             return true;
@@ -257,7 +247,7 @@ static bool killed_word(struct str t)
 {
     for (size_t at = find_from(t, 0, "Killed"); at != (size_t)-1; at = find_from(t, at + 1, "Killed")) {
         struct str before = str_trim((struct str){t.p, at}), after = {t.p + at + 6, t.n - at - 6};
-        bool front = before.n == 0 || is_digit(before.p[before.n - 1]) || before.p[before.n - 1] == ':' ||
+        bool front = before.n == 0 || ascii_digit(before.p[before.n - 1]) || before.p[before.n - 1] == ':' ||
                      before.p[before.n - 1] == '+' || before.p[before.n - 1] == '-';
         bool back = str_trim(after).n == 0 || str_starts(after, STR_LIT("  ")) ||
                     str_starts(after, STR_LIT(" process ")) || str_is(str_trim(after), ".");
@@ -276,8 +266,8 @@ bool oom_kill_find(struct str line)
     for (size_t k = 0; k < sizeof code / sizeof code[0]; k++)
         if (number_behind(line, code[k], 137) || number_behind(line, code[k], -9))
             return true;
-    return killed_word(line) || number_behind(line, "ignal", 9) || has(line, "TERM_MEMLIMIT") ||
-           has(line, "oom-kill event") || has(line, "oom_kill event");
+    return killed_word(line) || number_behind(line, "ignal", 9) || str_has(line, "TERM_MEMLIMIT") ||
+           str_has(line, "oom-kill event") || str_has(line, "oom_kill event");
 }
 
 bool oom_survived(struct str line)
@@ -294,5 +284,5 @@ bool oom_survived(struct str line)
 
 bool oom_says_memory(struct str line)
 {
-    return has(line, "OOM") || has(line, "ut of memory") || has(line, "ut of Memory");
+    return str_has(line, "OOM") || str_has(line, "ut of memory") || str_has(line, "ut of Memory");
 }

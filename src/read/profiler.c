@@ -58,20 +58,15 @@ struct reader {
     bool cut;
 };
 
-static bool has(struct str s, struct str what)
-{
-    return str_find(s, what) != (size_t)-1;
-}
-
 bool profiler_detect(struct str head)
 {
     static const char *const SIGNS[] = {"\"ph\"", "\"deviceProperties\"", "\"distributedInfo\"",
                                         "\"profile_memory\"", "\"displayTimeUnit\""};
     struct str text = str_trim(head);
-    if (text.n == 0 || text.p[0] != '{' || !has(text, STR_LIT("\"traceEvents\"")))
+    if (text.n == 0 || text.p[0] != '{' || !str_has(text, "\"traceEvents\""))
         return false;
     for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++)
-        if (has(text, str_of(SIGNS[i])))
+        if (str_has(text, SIGNS[i]))
             return true;
     return false;
 }
@@ -261,7 +256,8 @@ static void step_event(struct reader *r, struct str number)
 static void trace_event(struct reader *r, struct str item)
 {
     static const struct str STEP = {"ProfilerStep#", 13};
-    if (!has(item, STR_LIT("\"[memory]\"")) && !has(item, STEP) && !has(item, STR_LIT("\"[OutOfMemory]\"")))
+    if (!str_has(item, "\"[memory]\"") && str_find(item, STEP) == (size_t)-1 &&
+        !str_has(item, "\"[OutOfMemory]\""))
         return;
     if (!look_into(r, item) || !r->value[SLOT_NAME].p)
         return;

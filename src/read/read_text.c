@@ -82,11 +82,6 @@ static struct str plain(struct buf *b, struct str t)
     return buf_view(b);
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 /* A word of a message, to tell a wrap at a blank from one within a word. */
 static bool is_word(struct str w)
 {
@@ -127,7 +122,7 @@ static bool is_word(struct str w)
 static bool blank_between(struct str left, struct str right)
 {
     char a = left.p[left.n - 1], b = right.p[0];
-    if (!is_letter(a) || !is_letter(b)) {
+    if (!ascii_letter(a) || !ascii_letter(b)) {
         bool digits = a >= '0' && a <= '9' && (b == '.' || (b >= '0' && b <= '9'));
         bool fraction = a == '.' && b >= '0' && b <= '9' && left.n > 1 && left.p[left.n - 2] >= '0' &&
                         left.p[left.n - 2] <= '9';
@@ -135,9 +130,9 @@ static bool blank_between(struct str left, struct str right)
                b != ',' && b != ')' && b != '_' && b != '-' && b != '/';
     }
     size_t l = 0, r = 0;
-    while (l < left.n && is_letter(left.p[left.n - 1 - l]))
+    while (l < left.n && ascii_letter(left.p[left.n - 1 - l]))
         l++;
-    while (r < right.n && is_letter(right.p[r]))
+    while (r < right.n && ascii_letter(right.p[r]))
         r++;
     return is_word((struct str){left.p + left.n - l, l}) && is_word((struct str){right.p, r});
 }

@@ -40,21 +40,16 @@ struct reader {
     bool cut, done;
 };
 
-static bool has(struct str s, const char *what)
-{
-    return str_find(s, str_of(what)) != (size_t)-1;
-}
-
 bool snapshot_is_json(struct str head)
 {
     struct str t = str_trim(head);
     if (t.n == 0 || (t.p[0] != '{' && t.p[0] != '['))
         return false;
-    bool blocks = has(t, "\"total_size\"") && has(t, "\"blocks\"");
+    bool blocks = str_has(t, "\"total_size\"") && str_has(t, "\"blocks\"");
     if (t.p[0] == '[')
-        return blocks && has(t, "\"address\"");
-    bool traces = has(t, "\"device_traces\"");
-    return (has(t, "\"segments\"") && (blocks || traces)) || (traces && has(t, "\"action\""));
+        return blocks && str_has(t, "\"address\"");
+    bool traces = str_has(t, "\"device_traces\"");
+    return (str_has(t, "\"segments\"") && (blocks || traces)) || (traces && str_has(t, "\"action\""));
 }
 
 /* --- bytes -------------------------------------------------------------------------- */

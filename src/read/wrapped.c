@@ -87,11 +87,6 @@ bool wrapped_match(struct wrapped *c, const char *lit)
     return true;
 }
 
-static bool is_digit(char ch)
-{
-    return ch >= '0' && ch <= '9';
-}
-
 /* A decimal number, wrapped or not. */
 bool wrapped_number(struct wrapped *c, double *out)
 {
@@ -99,7 +94,7 @@ bool wrapped_number(struct wrapped *c, double *out)
     size_t n = 0, start = c->i, last = c->i;
     while (n < sizeof text) {
         wrapped_skip(c);
-        if (c->i >= c->n || !(is_digit(c->p[c->i]) || (c->p[c->i] == '.' && n)))
+        if (c->i >= c->n || !(ascii_digit(c->p[c->i]) || (c->p[c->i] == '.' && n)))
             break;
         text[n++] = c->p[c->i++];
         last = c->i;

@@ -1,17 +1,12 @@
 #include "report/rich.h"
 
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Length of a number at the front ("+3.1", "11874"); 0 if there is none. */
 static size_t number(struct str s)
 {
     size_t i = s.n && (s.p[0] == '+' || s.p[0] == '-');
     size_t from = i;
 
-    while (i < s.n && (digit(s.p[i]) || (s.p[i] == '.' && i + 1 < s.n && digit(s.p[i + 1]))))
+    while (i < s.n && (ascii_digit(s.p[i]) || (s.p[i] == '.' && i + 1 < s.n && ascii_digit(s.p[i + 1]))))
         i++;
     return i > from ? i : 0;
 }
@@ -87,7 +82,7 @@ static size_t code(struct str s)
         return 0;
     for (size_t i = 0; i + 1 < n; i++)
         looks |= (word.p[i] == '(' && word.p[i + 1] == ')') || word.p[i] == '_' ||
-                 (i > 0 && word.p[i] == ':' && digit(word.p[i + 1]) && !digit(word.p[i - 1]));
+                 (i > 0 && word.p[i] == ':' && ascii_digit(word.p[i + 1]) && !ascii_digit(word.p[i - 1]));
     return looks ? n : 0;
 }
 
